@@ -107,7 +107,7 @@ struct ana_standing {
     bool quiet;             /* nothing of its whole host is heard any more (ana_case_find_quiet) */
     bool sure;              /* all its threads are accounted for */
     bool lives;             /* a thread is in a call, and others of it compute outside */
-    uint8_t waits, blocked; /* kinds of its waits, and of those that have lasted long enough to count: a bit each */
+    uint8_t waits, blocked; /* a bit for each kind of wait: all; long enough to count */
 };
 
 /* One judging. */
@@ -130,7 +130,7 @@ struct ana_case {
     struct ana_steps *steps;   /* steps of the threads that were asked for */
     size_t steps_read;         /* number of `steps` */
     uint64_t epoch_bytes;      /* bytes of events that were read for epochs */
-    struct ana_standing *rank; /* by rank index */
+    struct ana_standing *rank; /* state of each rank, indexed by rank */
     struct ana_graph graph;    /* wait-for graph: nodes 0 .. count - 1 are the ranks */
     size_t finalize;           /* node of MPI_Finalize */
     struct ana_map sources;    /* communicators with a wait for any message -> their node, size_t */
@@ -167,7 +167,7 @@ static inline struct ana_dependency *ana_need(const struct ana_case *c, const st
 struct trc_file *ana_case_file(const struct ana_case *c, size_t index);
 /* The head of that file. */
 const struct trc_head *ana_case_head(const struct ana_case *c, size_t index);
-/* The job time up to which a rank is judged. */
+/* Returns the job time at which the judgement of a rank ends, in ns. */
 int64_t ana_case_end(const struct ana_case *c, size_t index);
 /* The call that a process completed last, and the thread that made it, if that is asked for; NULL: none is known. */
 const struct trc_sig *ana_last_call(const struct trc_file *file, uint32_t *thread);
@@ -253,7 +253,7 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
 /* deviant.c: whether the thread waits for a message from any source. */
 bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *waiting);
-/* In a circle with a message from any of many, blames those that differ, else the receiver. False: it is none. */
+/* Blames ranks that differ, else the receiver, in a circle with a receive from any source.  False: not such a one. */
 bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);
 /* Whether a rank can never move on, and nobody who can move frees it. */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);

@@ -12,13 +12,13 @@
     0.01         /* share of its time that a rank spent in such calls: as likely a kill at any moment meets it there */
 #define STEADY 3 /* the first ended that many times further from the others than they did from each other */
 
-/* Who causes a signal: somebody else, the process or its own action, an error of the process. */
+/* Cause of a signal: another process, the process or its own action, an error of the process. */
 enum cause { OUTSIDE, OWN, ERROR };
 static const struct signal {
     int number;
     const char *name;
     enum cause cause;
-    enum ana_sentence says; /* of a process that it ended and that caused it */
+    enum ana_sentence says; /* sentence on a process that caused the signal and was ended by it */
 } signals[] = {{SIGHUP, "SIGHUP", OUTSIDE, ANA_SAY_ENDED_ITSELF},
                {SIGINT, "SIGINT", OUTSIDE, ANA_SAY_ENDED_ITSELF},
                {SIGQUIT, "SIGQUIT", OUTSIDE, ANA_SAY_ENDED_ITSELF},

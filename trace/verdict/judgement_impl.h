@@ -29,7 +29,7 @@ struct ana_held_verdict {
 
 /* Data read of a rank for an earlier verdict, and its basis. */
 struct ana_known {
-    struct ana_last_events *events; /* of a job that is watched; NULL: nothing */
+    struct ana_last_events *events; /* events kept of a watched job; NULL: none */
     uint64_t revision;              /* revision of the file */
     struct ana_clock_line line;     /* clock line by which its times were made */
     struct ana_epochs *epochs;      /* NULL: nobody has asked */
@@ -37,7 +37,7 @@ struct ana_known {
 
 /* Knowledge about a job kept from one verdict to the next. */
 struct ana_judgement {
-    struct ana_known *known; /* by rank index */
+    struct ana_known *known; /* indexed by rank */
     size_t known_ranks;
     unsigned known_generation; /* generation of the job's rank indices */
     struct ana_verdict_rules rules;

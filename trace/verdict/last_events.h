@@ -46,7 +46,7 @@ struct ana_last_events {
 /* last_events.c */
 /* The last events of a rank, read when they are first asked for.  Never NULL: empty when out of memory. */
 struct ana_last_events *ana_case_last_events(struct ana_case *c, size_t index);
-/* The longest time of a rank outside MPI between two of these calls, in ns; INT64_MAX: too few calls to tell. */
+/* Returns the longest time of a rank outside MPI between two of these calls, in ns; INT64_MAX: too few calls. */
 int64_t ana_longest_outside_ns(struct ana_case *c, size_t index);
 /* Whether two signatures have the same communicator, partners and tags. */
 bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);

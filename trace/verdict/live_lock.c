@@ -36,7 +36,7 @@ bool ana_find_live_lock(struct ana_case *c)
     const bool one_sided = trc_opclass_is_one_sided(vain->call->opclass);
     if (one_sided)
         c->out->confidence = ANA_POSSIBLE; /* it may work on small values */
-    /* Where fewer wait than spin, only they can store the value that the others look for. */
+    /* Fewer waiting than spinning ranks: only the waiting ones can store the value that the others poll. */
     const bool stuck = one_sided && waiting.ranks.n < spinning.ranks.n;
     const struct side *others = stuck ? &spinning : &waiting;
     ana_case_blame_all(c, stuck ? waiting.ranks : spinning.ranks);

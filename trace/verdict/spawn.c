@@ -1,6 +1,6 @@
-/* Finds the partners in calls that join groups.  Leaders wait for each other in MPI_Intercomm_create.  MPI_Comm_spawn,
+/* Partners in calls that join groups.  Leaders wait for each other in MPI_Intercomm_create.  MPI_Comm_spawn,
  * MPI_Comm_accept and MPI_Comm_connect are collective, without a number among the communicator's collectives: a member
- * is missing if it is in no such call and has made no more of them. */
+ * is missing if it is outside these calls and has completed no more of them than the waiting rank. */
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 

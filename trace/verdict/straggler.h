@@ -19,7 +19,7 @@ struct ana_late {
     double waits;             /* waits of all others together */
     double next_ns;           /* lost to the next worst rank */
     struct ana_reason reason; /* reason why the worst rank takes longer */
-    const struct ana_price *price; /* of the segment that most of lost_ns is charged to; NULL: none; of the summary */
+    const struct ana_price *price; /* price of the segment with most of lost_ns, owned by the summary; NULL: none */
 };
 
 /* A rank that the others wait for again and again, if the newest summary of the whole run tells one. */

@@ -16,7 +16,7 @@ struct ana_why_call {
 
 /* Polls without pause before a call. */
 struct ana_why_spin {
-    int64_t begin_ns, until_ns; /* from the first poll to the begin of the call */
+    int64_t begin_ns, until_ns; /* begin of the first poll, begin of the call */
     float share;                /* share of that time inside the polls */
     uint32_t step;              /* number of the call's step */
     const struct trc_call *call;

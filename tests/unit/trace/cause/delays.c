@@ -250,6 +250,7 @@ static void gave_up(void)
     recv.flags = TRC_SIG_P2P_IN;
     send.comm = recv.comm = TB_WORLD;
     send.peer = 1;
+    recv.source = 0;
     send.tag = recv.rtag = 1;
     send.sent = recv.received = 8;
     tb_fold(p.tb[1], 0, &poll, at + 2 * US, at + 9990 * US, 40000, 9000 * US);
