@@ -128,7 +128,7 @@ static void take_message(void *user, const struct ana_message *message)
     }
     if (ana_late_sender(message, &span))
         take_wait(job, &span, 1, calls, &note->wait[0], note->comm);
-    else
+    else if (__builtin_expect(job->analysis.pass.why.calls.rank[message->destination].spins != 0, 0))
         take_polls(job,
                    &(struct ana_wait_span){ANA_LATE_SENDER, message->destination, message->source, 0, 0,
                                            message->recv_wait_call, message->send_begin_ns, message->recv_wait_step,
