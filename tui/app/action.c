@@ -446,7 +446,7 @@ int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control)
 
 int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows)
 {
-    struct tui_screen screen = tui_screen_layout(cols, rows, tui_headline_rows(app, cols));
+    struct tui_screen screen = tui_screen_layout(cols, rows);
     const struct tui_view *view = tui_app_view(app);
     app->message[0] = 0;
     if (app->choosing) {

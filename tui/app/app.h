@@ -237,9 +237,6 @@ const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out
 /* Draws the whole screen into a grid of any size. */
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid);
 
-/* Returns how many rows the headline takes on a screen of `cols` columns. */
-int tui_headline_rows(const struct tui_app *app, int cols);
-
 /* Returns the action that the key bar shows in column x of `cols`; TUI_ACTION_NONE between two actions. */
 enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x);
 

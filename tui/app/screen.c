@@ -250,11 +250,6 @@ static void draw_headline(const struct tui_app *app, struct tui_grid *grid, stru
     tui_put(grid, rect, 3, 1, looks[app->weight].style, cut + 1);
 }
 
-int tui_headline_rows(const struct tui_app *app, int cols)
-{
-    return tui_columns(app->headline) > cols - 4 ? 2 : 1;
-}
-
 struct lines {
     struct tui_grid *grid;
     struct tui_rect rect;
@@ -287,7 +282,7 @@ static void draw_small(const struct tui_app *app, struct tui_grid *grid)
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid)
 {
     tui_grid_clear(grid);
-    struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows, tui_headline_rows(app, grid->cols));
+    struct tui_screen screen = tui_screen_layout(grid->cols, grid->rows);
     if (!screen.body.h) {
         draw_small(app, grid);
         return;

@@ -52,9 +52,9 @@ void tui_stack(struct tui_rect area, bool across, int gap, const struct tui_part
     }
 }
 
-struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows)
+struct tui_screen tui_screen_layout(int cols, int rows)
 {
-    int headline = rows - 2 - headline_rows >= TUI_MIN_ROWS - 3 ? headline_rows : 1;
+    int headline = rows > TUI_MIN_ROWS ? 2 : 1;
     const struct tui_part parts[] = {
         {1, 1, 3}, {headline, headline, 2}, {TUI_MIN_ROWS - 3, 0, 0}, {1, 1, 1}, {1, 1, 1}};
     struct tui_rect out[5] = {{0}};

@@ -26,9 +26,10 @@ struct tui_screen {
     struct tui_rect job, headline, body, more_keys, keys;
 };
 
-/* Cuts a terminal into the parts of a screen.  The headline gets headline_rows if the view can spare them, else one.
- * All are empty (body.h = 0) when the terminal is smaller than TUI_MIN_COLS x TUI_MIN_ROWS. */
-struct tui_screen tui_screen_layout(int cols, int rows, int headline_rows);
+/* Cuts a terminal into the parts of a screen.  The headline has two rows whatever it says, so that the view does not
+ * move when it changes; one in TUI_MIN_ROWS.  All are empty (body.h = 0) when the terminal is smaller than
+ * TUI_MIN_COLS x TUI_MIN_ROWS. */
+struct tui_screen tui_screen_layout(int cols, int rows);
 
 /* The first of `n` rows in view where `shown` fit: as before (`top`), but with the cursor in view and no room left
  * below the last one. */

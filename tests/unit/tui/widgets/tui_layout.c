@@ -42,21 +42,19 @@ int main(void)
     for (int cols = 1; cols <= 300; cols++)
         for (int rows = 1; rows <= 100; rows++) {
             struct tui_rect area = {0, 0, cols, rows}, out[4];
-            for (int lines = 1; lines <= 2; lines++) {
-                struct tui_screen s = tui_screen_layout(cols, rows, lines);
-                struct tui_rect all[] = {s.job, s.headline, s.body, s.more_keys, s.keys};
-                check_parts(area, all, 5, "screen");
-                bool fits = cols >= TUI_MIN_COLS && rows >= TUI_MIN_ROWS;
-                CHECK((s.body.h > 0) == fits, "the view is there from 60x20 on, and only then: %dx%d", cols, rows);
-                CHECK(!fits || (s.job.h == 1 && s.headline.h >= 1 && s.keys.h == 1), "the other three are there: %dx%d",
-                      cols, rows);
-                CHECK(!fits || s.job.h + s.headline.h + s.body.h + s.more_keys.h + s.keys.h == rows,
-                      "no row is lost: %dx%d", cols, rows);
-                CHECK(!fits || (s.more_keys.h > 0) == (rows >= TUI_KEYS_ROWS), "a second line of keys: %dx%d", cols,
-                      rows);
-                CHECK(!fits || s.body.h >= TUI_MIN_ROWS - 3, "a long headline does not starve the view: %dx%d", cols,
-                      rows);
-            }
+            struct tui_screen s = tui_screen_layout(cols, rows);
+            struct tui_rect all[] = {s.job, s.headline, s.body, s.more_keys, s.keys};
+            check_parts(area, all, 5, "screen");
+            bool fits = cols >= TUI_MIN_COLS && rows >= TUI_MIN_ROWS;
+            CHECK((s.body.h > 0) == fits, "the view is there from 60x20 on, and only then: %dx%d", cols, rows);
+            CHECK(!fits || (s.job.h == 1 && s.headline.h >= 1 && s.keys.h == 1), "the other three are there: %dx%d",
+                  cols, rows);
+            CHECK(!fits || s.job.h + s.headline.h + s.body.h + s.more_keys.h + s.keys.h == rows,
+                  "no row is lost: %dx%d", cols, rows);
+            CHECK(!fits || (s.more_keys.h > 0) == (rows >= TUI_KEYS_ROWS), "a second line of keys: %dx%d", cols, rows);
+            CHECK(!fits || s.body.h >= TUI_MIN_ROWS - 3, "the headline does not starve the view: %dx%d", cols, rows);
+            CHECK(!fits || s.headline.h == (rows > TUI_MIN_ROWS ? 2 : 1),
+                  "a headline of any length has its rows: %dx%d", cols, rows);
             for (int gap = 0; gap <= 1; gap++)
                 for (int across = 0; across <= 1; across++) {
                     tui_stack(area, across, gap, parts, 4, out);
