@@ -37,6 +37,8 @@ static void follow_event(struct ana_job *job, struct ana_event *e)
     bool ends = true;
     if (!ana_window_is_all(job)) {
         ends = follow_part(job, e);
+        if (e->end_ns < job->analysis.window.begin_ns || e->begin_ns > job->analysis.window.end_ns)
+            return; /* no sum of the window has a part of it */
     } else {
         ana_iter_gap(&job->analysis.iter, e, ana_why_event(&job->analysis.pass.why, e, ANA_TOLD_CALL));
         if (e->step && !e->use->is_sub)
@@ -47,15 +49,36 @@ static void follow_event(struct ana_job *job, struct ana_event *e)
         ana_iter_tell(&job->analysis.pass.why, e);
 }
 
+/* Passes over a plain call outside the window, but for the first one after it: only its messages and collectives may be
+ * of interest.  False: it is another event. */
+static bool pass_over(struct ana_job *job, struct ana_event *e)
+{
+    const struct ana_why_rank *rank = &job->analysis.pass.why.rank[e->index];
+    const struct ana_span window = job->analysis.window;
+    bool before = e->end_ns < window.begin_ns;
+    if ((!before && e->begin_ns <= window.end_ns) || e->kind != TRC_RECORD_EVENT || !e->use->is_plain ||
+        e->thread >= rank->threads || job->analysis.pass.regions.any || !ana_is_sane(e))
+        return false;
+    struct ana_why_thread *thread = &rank->thread[e->thread];
+    if (!before && (e->use->is_sub ? thread->step != 0 : thread->place && thread->end_ns < window.end_ns))
+        return false;
+    e->step = thread->step = 0;
+    if (before && !e->use->is_sub)
+        ana_why_left(thread, window.begin_ns, e->use->place);
+    return true;
+}
+
 /* Takes an event: follows it from the one before it in its thread at once, the rest at once or by the queue. */
 static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana_event *e)
 {
-    enum ana_onward_kind kind = ana_is_counted(job, &job->analysis.pass, e) ? ANA_ONWARD_EVENT : ANA_ONWARD_OTHER;
-    if (kind == ANA_ONWARD_EVENT) {
+    enum ana_onward_kind kind = ANA_ONWARD_EVENT;
+    bool over = pass_over(job, e);
+    if (!over && ana_is_counted(job, &job->analysis.pass, e)) {
         if (__builtin_expect(job->analysis.pass.regions.any, 0))
             ana_pass_region(job, &job->analysis.pass, e);
         follow_event(job, e); /* before the waits in it are found */
-    } else {
+    } else if (!over) {
+        kind = ANA_ONWARD_OTHER;
         follow_other(job, e);
     }
     if (job->analysis.pass.why.onward)

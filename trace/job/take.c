@@ -110,11 +110,24 @@ static void take_polls(struct ana_job *job, struct ana_wait_span *span, uint32_t
     take_wait(job, span, spin->share, calls_of(job, span), &note, comm);
 }
 
+/* Whether nothing of a message lies in the window, nor a wait for it. */
+static bool is_outside(const struct ana_job *job, const struct ana_message *message)
+{
+    const struct ana_span window = job->analysis.window;
+    bool after = message->send_begin_ns > window.end_ns && message->recv_begin_ns > window.end_ns &&
+                 !job->analysis.pass.why.calls.rank[message->destination].spins;
+    return message->recv_complete_ns < window.begin_ns || after;
+}
+
 static void take_message(void *user, const struct ana_message *message)
 {
     struct ana_job *job = user;
     struct ana_tally_note *note = (struct ana_tally_note *)message->note;
     struct ana_wait_span span;
+    if (job->clock_goes_on)
+        ana_clock_add_message(job->members.clock, message);
+    if (is_outside(job, message))
+        return;
     if (!note->comm)
         note->comm = ana_store_comm(&job->analysis.store, message->comm_identity);
     struct calls calls = {call_at(job, message->destination, message->recv_wait_step),
@@ -137,8 +150,6 @@ static void take_message(void *user, const struct ana_message *message)
     ana_why_message(&job->analysis.pass.why, message, &moved);
     if (ana_late_receiver(message, &span))
         take_wait(job, &span, 1, calls_of(job, &span), &note->wait[1], note->comm);
-    if (job->clock_goes_on)
-        ana_clock_add_message(job->members.clock, message);
 }
 
 static void take_joined(void *user, const struct ana_joined *joined)
@@ -193,6 +204,10 @@ static void take_instance(void *user, const struct ana_instance *instance)
     struct ana_job *job = user;
     if (instance->arrivals == 0)
         return;
+    if (job->clock_goes_on)
+        ana_clock_add_instance(job->members.clock, instance);
+    if (instance->arrival[0].begin_ns > job->analysis.window.end_ns)
+        return;
     job->spans = ana_lengthen(&job->span, job->spans, instance->arrivals, sizeof *job->span);
     if (instance->arrivals > job->spans) {
         job->analysis.pass.tally.out_of_memory = true;
@@ -206,8 +221,6 @@ static void take_instance(void *user, const struct ana_instance *instance)
     for (size_t i = 0; i < n; i++)
         lost += take_other(job, &job->span[i], &note, comm);
     ana_why_instance(&job->analysis.pass.why, instance);
-    if (job->clock_goes_on)
-        ana_clock_add_instance(job->members.clock, instance);
     if (!in_window(job, instance->arrival[0].begin_ns, instance->arrival[instance->arrivals - 1].end_ns))
         return;
     const struct ana_kept_instance *kept =

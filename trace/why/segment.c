@@ -207,26 +207,29 @@ void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
 
 void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns, int64_t end_ns)
 {
-    struct ana_event part = *e;
     struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
-    part.step = e->step = 0;
+    e->step = 0;
     if (!thread || e->use->is_quiet || e->kind != TRC_RECORD_EVENT || (e->sig->flags & TRC_SIG_CONTROL))
         return;
-    part.begin_ns = clip(e->begin_ns, begin_ns, end_ns);
-    part.end_ns = clip(e->end_ns, begin_ns, end_ns);
-    bool first_after = thread->place && thread->end_ns < end_ns;
     if (e->end_ns <= begin_ns) {
         if (!e->use->is_sub) {
             ana_why_left(thread, begin_ns, e->use->place);
             thread->step = 0;
         }
-    } else if (e->begin_ns <= begin_ns) {
+        return;
+    }
+    bool first_after = thread->place && thread->end_ns < end_ns;
+    if (e->begin_ns <= begin_ns) {
         if (!e->use->is_sub)
             thread->place = thread->step = 0; /* time before it lies outside */
-        ana_why_event(why, &part, ANA_TOLD_STEP);
     } else if (e->use->is_sub || e->begin_ns < end_ns || first_after) {
         ana_why_enter(why, e->index, e->thread);
-        ana_why_event(why, &part, ANA_TOLD_STEP);
+    } else {
+        return;
     }
+    struct ana_event part = *e;
+    part.begin_ns = clip(e->begin_ns, begin_ns, end_ns);
+    part.end_ns = clip(e->end_ns, begin_ns, end_ns);
+    ana_why_event(why, &part, ANA_TOLD_STEP);
     e->step = part.step;
 }
