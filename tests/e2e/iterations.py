@@ -1,6 +1,8 @@
 # timeout: 120
 """Iterations of real programs: their number is the one that the program's source says, and of one that is slow by plan is said
 which rank was, and where."""
+import json
+
 from common import TOP, check, end, hpctop, mpirun, report, workload
 
 TIMES = 60  # of planted.c
@@ -21,6 +23,20 @@ planted = [s for s in it["slowest"] if s["segment_s"] and s["segment_s"] > 0.1]
 check("spikes: each tenth is among the slowest", len(planted) >= 3 and {s["index"] % 10 for s in planted} == {6}, it)
 check("spikes: rank 2, where it works", all((s["rank"], s["from"], s["to"]) == (2, line("barrier"), line("meet")) for s in planted),
       planted)
+# The accounts of one iteration: all of its ranks' time, and the others wait for the rank that is slow in it.
+slow = planted[0] if planted else {"index": 0, "at_s": 0, "seconds": 0}
+said = hpctop("show", "--json", "spikes", "iteration-%d" % slow["index"])
+own = json.loads(said.out) if said.code == 0 else {"accounts": [], "next": [""]}
+time_of = {a["account"]: a["seconds"] for a in own["accounts"]}
+part = [float(word) for word in own["next"][0].split() if word[0].isdigit()]
+check("spikes: the accounts of an iteration add up to the time of its ranks",
+      len(part) == 2 and abs(sum(time_of.values()) - 3 * (part[1] - part[0])) < 1e-6, (said, part))
+check("spikes: in a slow iteration two of three ranks wait", time_of.get("wait", 0) > 0.1, own)
+text = hpctop("show", "spikes", "iteration-%d" % slow["index"])
+check("spikes: its page", "IN THIS WINDOW" in text.out and text.code == 0, text)
+for none in ("iteration-0", "iteration-%d" % (TIMES + 1), "iteration-", "iteration-x"):
+    text = hpctop("show", "spikes", none)
+    check("spikes: no " + none, text.code == 2 and "there is no " + none in text.err, text)
 # As well-known codes call, with one function for all halos and one for all sums.  cg has an untimed round before.
 for mode, untimed in (("lulesh", 0), ("cg", 1), ("mg", 0), ("hpcg", 0), ("md", 0)):
     done = mpirun(4, [workload("loops"), mode], mode)

@@ -29,7 +29,9 @@ static const struct tool {
      "What a recorded MPI, NCCL or Horovod job did, in at most 4 kB of JSON: the answer, the verdict, where the "
      "time went, what to mend and what that saves, with ids of the evidence.",
      false},
-    {"show", "The evidence of an id that report gives: verdict, price-1, account-wait; or 3@12.5: rank 3 at 12.5 s.",
+    {"show",
+     "The evidence of an id that report gives: verdict, price-1, account-wait; iteration-3; or 3@12.5: rank 3 at 12.5 "
+     "s.",
      true}};
 enum { TOOLS = sizeof tools / sizeof *tools };
 

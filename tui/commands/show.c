@@ -6,6 +6,7 @@
 #include "tui/output/json.h"
 #include "tui/output/report_json.h"
 #include "trace/job/parts.h"
+#include "trace/job/window.h"
 #include "trace/metric/metric.h"
 #include "trace/summary/summary.h"
 #include "trace/report/report.h"
@@ -132,6 +133,26 @@ static int show_moment(struct ana_job *job, const struct ana_summary *s, const c
     return status;
 }
 
+#define ITERATION "iteration-"
+
+/* Has a job, of which *s is a summary, read again for the span of an iteration, ITERATION and its number, and
+ * summarized. */
+static int read_iteration(struct ana_job *job, const char *id, struct ana_summary *s)
+{
+    struct ana_selection part = {0};
+    const uint64_t number = strtoull(id + strlen(ITERATION), NULL, 10);
+    if (!s->iterations.levels ||
+        !ana_iteration_span(job, &s->iterations, s->iterations.level, number, number, &part.begin_ns, &part.end_ns))
+        return tui_input_error("there is no %s here", id);
+    struct ana_summary whole = *s;
+    bool ok = ana_job_set_window(job, part.begin_ns, part.end_ns) && ana_summarize_all(job, part, s) == TRC_OK;
+    if (ok)
+        ana_summary_free(&whole);
+    else
+        *s = whole;
+    return ok ? TUI_EXIT_OK : tui_input_error("out of memory");
+}
+
 /* Prints the answer, or the evidence of an id; returns the exit status. */
 static int show(struct ana_job *job, const char *folder, const char *id, bool json)
 {
@@ -139,16 +160,18 @@ static int show(struct ana_job *job, const char *folder, const char *id, bool js
     if (!ana_job_read_by_threads(job) ||
         ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) != TRC_OK)
         return tui_input_error("out of memory");
-    const bool moment = id && strchr(id, '@');
-    char *text = json && !moment ? tui_brief_json(job, &s, folder) : NULL;
-    int status = TUI_EXIT_OK;
-    if (moment)
+    const bool moment = id && strchr(id, '@'), iteration = id && strncmp(id, ITERATION, strlen(ITERATION)) == 0;
+    int status = iteration ? read_iteration(job, id, &s) : TUI_EXIT_OK;
+    char *text = json && !moment && status == TUI_EXIT_OK ? tui_brief_json(job, &s, folder) : NULL;
+    if (status != TUI_EXIT_OK)
+        ;
+    else if (moment)
         status = show_moment(job, &s, id, json);
     else if (text)
         puts(text);
     else if (json)
         status = tui_input_error("out of memory");
-    else if (!id)
+    else if (!id || iteration)
         ana_report_brief(job, &s, true, stdout);
     else if (!show_evidence(job, &s, id))
         status = tui_input_error("there is no %s here; hpctop show --json %s names what there is", id, folder);
@@ -166,9 +189,9 @@ int tui_command_show(int argc, char **argv)
     if (status != TUI_EXIT_OK)
         return status;
     const char *folder = argv[optind], *id = optind + 1 < argc ? argv[optind + 1] : NULL;
-    if (argc - optind > 2 || (json && id && !strchr(id, '@')))
-        return tui_usage_error("show",
-                               "show needs a trace folder and at most one id; --json shows no id but RANK@TIME");
+    if (argc - optind > 2 || (json && id && !strchr(id, '@') && strncmp(id, ITERATION, strlen(ITERATION)) != 0))
+        return tui_usage_error(
+            "show", "show needs a trace folder and at most one id; --json shows RANK@TIME and iteration-N alone");
     if (id && strcmp(id, "verdict") == 0) {
         char *verdict[] = {"verdict", argv[optind], NULL};
         return tui_command_verdict(2, verdict);

@@ -2,6 +2,7 @@
 #include "tui/output/report_json.h"
 #include "tui/output/json.h"
 #include "trace/headline/headline.h"
+#include "trace/job/window.h"
 #include "trace/verdict/verdict.h"
 
 #include <stdlib.h>
@@ -9,11 +10,35 @@
 
 enum { PRICES = 3 };
 
-static void add_command(cJSON *next, const char *folder, const char *id)
+static void add_command(cJSON *next, const char *command, const char *folder, const char *rest)
 {
-    char text[600];
-    snprintf(text, sizeof text, "hpctop show %.500s %s", folder, id);
+    char text[700];
+    snprintf(text, sizeof text, "hpctop %s %.500s %s", command, folder, rest);
     cJSON_AddItemToArray(next, cJSON_CreateString(text));
+}
+
+/* Adds the commands that show the evidence of a whole run, or the report of a part. */
+static void add_next(cJSON *root, const struct ana_summary *s, const char *folder)
+{
+    char id[80];
+    cJSON *next = cJSON_AddArrayToObject(root, "next");
+    if (!ana_of_all_time(&s->selection)) {
+        snprintf(id, sizeof id, "--from %.9f --to %.9f", (double)s->selection.begin_ns / 1e9,
+                 (double)s->selection.end_ns / 1e9);
+        add_command(next, "report", folder, id);
+        return;
+    }
+    add_command(next, "show", folder, "verdict");
+    for (size_t i = 0; i < s->price_count && i < PRICES; i++) {
+        snprintf(id, sizeof id, "price-%zu", i + 1);
+        add_command(next, "show", folder, id);
+    }
+    enum ana_account_id most = 0;
+    for (enum ana_account_id i = 1; i < ANA_ACCOUNTS; i++)
+        most = s->account.ns[i] > s->account.ns[most] ? i : most;
+    snprintf(id, sizeof id, "account-%s", ana_account_key(most));
+    if (s->has_accounts)
+        add_command(next, "show", folder, id);
 }
 
 static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
@@ -35,7 +60,7 @@ static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_
 
 char *tui_brief_json(const struct ana_job *job, const struct ana_summary *s, const char *folder)
 {
-    char headline[400], id[32];
+    char headline[400];
     const struct ana_job_info info = ana_job_info(job);
     const struct ana_verdict *v = ana_job_verdict(job);
     cJSON *root = tui_json_document();
@@ -51,18 +76,7 @@ char *tui_brief_json(const struct ana_job *job, const struct ana_summary *s, con
     tui_json_text(root, "certainty", v && v->id ? ana_confidence_name(v->confidence) : NULL);
     tui_json_accounts(root, &s->account);
     add_prices(root, job, s);
-    cJSON *next = cJSON_AddArrayToObject(root, "next");
-    add_command(next, folder, "verdict");
-    for (size_t i = 0; i < s->price_count && i < PRICES; i++) {
-        snprintf(id, sizeof id, "price-%zu", i + 1);
-        add_command(next, folder, id);
-    }
-    enum ana_account_id most = 0;
-    for (enum ana_account_id i = 1; i < ANA_ACCOUNTS; i++)
-        most = s->account.ns[i] > s->account.ns[most] ? i : most;
-    snprintf(id, sizeof id, "account-%s", ana_account_key(most));
-    if (s->has_accounts)
-        add_command(next, folder, id);
+    add_next(root, s, folder);
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     return text;
