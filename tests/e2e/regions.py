@@ -96,6 +96,18 @@ int main(void)
 """
 
 
+def shown():
+    """The timeline's band of regions, in a window of one iteration: what the cursor's rank is in, inside main."""
+    with open("keys", "w") as f:
+        f.write("key 6\nkey :\ntext iter 5\nkey Enter\nscreen\n")
+    screen = hpctop("--script", "keys", "--size", "200x50", "files").out
+    bands = re.findall(r"^ region (.*)\n {8}(.*)$", screen, re.M)
+    levels = [re.findall("[a-z]+", band) for band in bands[0]] if bands else []
+    check("the timeline shows steps, and regions in them", len(levels) == 2 and "step" in levels[0] and
+          {"compute", "exchange"} <= set(levels[1]) and all("step".startswith(word) for word in levels[0]) and
+          all("compute".startswith(word) or "exchange".startswith(word) for word in levels[1]), screen)  # names may be cut
+
+
 def compiled():
     for name in ("plain.c", "plain.cpp"):
         with open(name, "w") as f:
@@ -277,6 +289,7 @@ def in_nvtx():
 
 files()
 reported()
+shown()
 compiled()
 in_fortran()
 in_python()

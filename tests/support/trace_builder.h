@@ -257,6 +257,9 @@ void tb_uses(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t
 /* Half of tb_uses: the process was killed meanwhile, and trc_undo has the values before. */
 void tb_uses_torn(struct tb *tb, uint32_t thread, const struct trc_sig *sig, uint64_t uses);
 
+/* An item of a region (of a definition TRC_DEF_REGION), `gap_ns` after the end of the thread's last call. */
+void tb_region(struct tb *tb, uint32_t thread, enum trc_region_what what, uint32_t id, int64_t gap_ns);
+
 /* ---- calls (trace_calls.c) -------------------------------------------------------------------------------------- */
 
 /* Messages on MPI_COMM_WORLD. */

@@ -220,3 +220,14 @@ void tb_uses_torn(struct tb *tb, uint32_t index, const struct trc_sig *sig, uint
     if (out)
         out->sent_messages += uses; /* point at which it was killed */
 }
+
+void tb_region(struct tb *tb, uint32_t thread, enum trc_region_what what, uint32_t id, int64_t gap_ns)
+{
+    uint8_t body[3 * TRC_VARINT_MAX], whole[4 * TRC_VARINT_MAX], *at = trc_put_varint(body, what);
+    at = trc_put_varint(at, id);
+    at = trc_put_varint(at, (uint64_t)gap_ns);
+    uint8_t *end = trc_put_varint(whole, TRC_ITEM_REGION);
+    end = trc_put_varint(end, (uint64_t)(at - body));
+    memcpy(end, body, (size_t)(at - body));
+    tb_raw(tb, thread, whole, (size_t)(end - whole) + (size_t)(at - body), 0);
+}

@@ -46,9 +46,12 @@ static void draw_row(const struct tui_app *app, const struct ana_standout *row, 
     if (here)
         tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, style, ' ');
     tui_put_char(grid, rect, 0, y, style, here ? '>' : ' ');
-    int x = tui_putf(grid, rect, 1, y, style, "%.3f  rank %s  %s", (double)row->at_ns / 1e9,
+    struct tui_rect left = rect;
+    if (row->is_message) /* the second part is a place, which is not cut */
+        left.w -= tui_columns(cost) + 3;
+    int x = tui_putf(grid, left, 1, y, style, "%.3f  rank %s  %s", (double)row->at_ns / 1e9,
                      tui_app_rank_name(app, row->index, rank, sizeof rank), what);
-    if (x + 3 + tui_columns(cost) <= rect.w)
+    if (row->is_message || x + 3 + tui_columns(cost) <= rect.w)
         tui_put_right(grid, rect, rect.w - 1, y, style, cost);
     else
         tui_putf(grid, rect, x, y, style, "; %s", cost);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABOVE = 1, BELOW = 3, LIST = 4 /* lines that a list is worth */, ROOM_FOR_LIST = 12, TALLEST = 3 };
+enum { ABOVE = 1, BELOW = 3, LIST = 4 /* least lines of a list */, ROOM_FOR_LIST = 6, TALLEST = 3, TALLEST_APART = 5 };
 
 struct own {
     struct timeline_rows rows;
@@ -14,10 +14,11 @@ struct own {
     struct tui_rect drawn;  /* place of the cells */
     struct slow_place slow; /* place in the list of the slowest */
     size_t streams, below;  /* rows of streams, and behind which row they stand */
-    int tall;               /* lines of the screen that a row takes: more than one where there is room */
-    int list;               /* lines of the list of standouts */
-    bool in_list;           /* the cursor is in it */
-    int chosen;             /* chosen row of the list */
+    struct timeline_arrows arrows;
+    int tall, bar; /* lines of the screen that a row takes: more than one where there is room; of cells */
+    int list;      /* lines of the list of standouts */
+    bool in_list;  /* the cursor is in it */
+    int chosen;    /* chosen row of the list */
 };
 
 static struct own *own(const struct tui_app *app)
@@ -26,16 +27,6 @@ static struct own *own(const struct tui_app *app)
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
-
-/* Counts the streams of the cursor's rank; *first gets the first one. */
-static size_t count_cursor_streams(const struct tui_app *app, size_t *first)
-{
-    size_t n = 0, all = ana_streams(app->job);
-    for (size_t i = 0; i < all; i++)
-        if (ana_stream(app->job, i).index == app->cursor_rank && n++ == 0)
-            *first = i;
-    return n;
-}
 
 /* The line of the cursor. */
 static size_t find_line(const struct tui_app *app)
@@ -48,15 +39,35 @@ static const struct tui_row *cursor_row(const struct tui_app *app)
     return app->tree.rows ? &app->tree.row[tui_tree_cursor(app)] : NULL;
 }
 
+/* Returns the lines that are free for bands below the rows. */
+static int count_bands(const struct tui_app *app)
+{
+    return 1 + (app->summary.region_count > 0);
+}
+
+/* Whether messages are drawn: where each row is a rank. */
+static bool draws_arrows(struct tui_app *app, int columns)
+{
+    return !own(app)->rows.many &&
+           tui_arrows_read(app, &own(app)->arrows, columns - tui_timeline_left(&own(app)->rows) - 1);
+}
+
+/* Returns the lines that rows and bands need, at least beside a list in a room of that height. */
+static size_t need_lines(struct tui_app *app, struct tui_rect rect, int room)
+{
+    size_t rows = own(app)->rows.lines, all = rows * (draws_arrows(app, rect.w) ? 2 : 1) + (size_t)count_bands(app);
+    return room > LIST + 1 && all < (size_t)(room - LIST - 1) ? all : rows;
+}
+
 /* Places the rows; returns how many are in view.  *streams gets the rows below them, for streams of the cursor's
  * rank. */
 static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
     struct timeline_rows *rows = &own(app)->rows;
     int below = own(app)->list + BELOW, left = tui_timeline_left(rows);
-    size_t h = rect.h > ABOVE + below ? (size_t)(rect.h - ABOVE - below) : 0, first;
+    size_t h = rect.h > ABOVE + below ? (size_t)(rect.h - ABOVE - below) : 0;
     const struct tui_row *row = cursor_row(app);
-    *streams = row && row->is_rank ? count_cursor_streams(app, &first) : 0;
+    *streams = row && row->is_rank ? tui_timeline_streams(app) : 0;
     if (*streams > h / 2)
         *streams = h / 2;
     h -= *streams;
@@ -64,9 +75,12 @@ static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *
         return 0;
     size_t at = find_line(app), visible = rows->lines < h ? rows->lines : h, *top = &own(app)->first;
     *top = tui_scroll(at, *top, visible, rows->lines);
-    const size_t spare = own(app)->list ? 1 : ROOM_FOR_LIST; /* one for the iterations */
+    const size_t spare = (own(app)->list ? 0 : ROOM_FOR_LIST) + (size_t)count_bands(app);
     int tall = h > spare ? (int)((h - spare) / visible) : 1;
-    own(app)->tall = tall < 1 ? 1 : tall > TALLEST ? TALLEST : tall;
+    const bool apart = draws_arrows(app, rect.w); /* lines of messages are between them */
+    const int most = apart ? TALLEST_APART : TALLEST;
+    own(app)->tall = tall < 1 ? 1 : tall > most ? most : tall;
+    own(app)->bar = apart ? (own(app)->tall + 1) / 3 + (own(app)->tall < 2) : own(app)->tall;
     own(app)->drawn = (struct tui_rect){rect.x + left, rect.y + ABOVE, rect.w - left - tui_timeline_right(rows, rect.w),
                                         (int)visible * own(app)->tall};
     return visible;
@@ -83,8 +97,8 @@ static void settle_cursor(struct tui_app *app)
 
 /* ---- drawing ---------------------------------------------------------------------------------------------------- */
 
-/* Draws the categories that are in view (a bit each): computing and waiting first. */
-static void draw_legend(struct tui_grid *grid, struct tui_rect rect, int x, unsigned seen)
+/* Draws the categories that are in view (a bit each), computing and waiting first; returns the column behind them. */
+static int draw_legend(struct tui_grid *grid, struct tui_rect rect, int x, unsigned seen)
 {
     for (int i = 0; i < TUI_CATEGORIES; i++) {
         int c = i == 0 ? TRC_CAT_COMPUTE : i == 1 ? TUI_CATEGORY_WAITING : i - 1;
@@ -94,53 +108,13 @@ static void draw_legend(struct tui_grid *grid, struct tui_rect rect, int x, unsi
         tui_put_char(grid, rect, x, 0, category->style, category->ch);
         x = tui_put(grid, rect, x + 2, 0, TUI_STYLE_NORMAL, category->name) + 2;
     }
+    return x;
 }
 
 static int find_cursor_column(const struct tui_app *app, int64_t begin, int64_t end)
 {
     int x = (int)((double)(app->cursor_ns - begin) / (double)(end - begin) * own(app)->drawn.w);
     return x < 0 ? 0 : x >= own(app)->drawn.w ? own(app)->drawn.w - 1 : x;
-}
-
-/* Draws a stream below the cursor's rank; idle time stays blank. */
-static unsigned draw_stream(const struct tui_app *app, struct tui_grid *grid, struct ana_stream stream, int y,
-                            const struct ana_timeline_cell *cells)
-{
-    struct tui_rect area = {own(app)->drawn.x, own(app)->drawn.y + y, own(app)->drawn.w, 1};
-    char name[ANA_TEXT];
-    unsigned seen = 0;
-    snprintf(name, sizeof name, "g%u:%u", stream.device, stream.stream);
-    int left = tui_timeline_left(&own(app)->rows);
-    tui_put_right(grid, (struct tui_rect){area.x - left, area.y, left, 1}, left - 2, 0, TUI_STYLE_DIM, name);
-    for (int x = 0; x < area.w; x++) {
-        struct ana_timeline_cell cell = cells[x];
-        if (cell.share[TRC_CAT_COMPUTE] > 0.5f)
-            continue;
-        cell.share[TRC_CAT_COMPUTE] = 0;
-        int best = tui_cell_category(&cell);
-        if (best < 0)
-            continue;
-        seen |= 1u << best;
-        tui_put_char(grid, area, x, 0, tui_category(best)->style, tui_category(best)->ch);
-    }
-    return seen;
-}
-
-/* Draws the streams of the cursor's rank below it. */
-static unsigned draw_streams(const struct tui_app *app, struct tui_grid *grid, int64_t begin, int64_t end)
-{
-    size_t streams = own(app)->streams;
-    size_t first = 0, n = (size_t)own(app)->drawn.w;
-    unsigned seen = 0;
-    struct ana_timeline_cell *cells = streams ? calloc(n, sizeof *cells) : NULL;
-    count_cursor_streams(app, &first);
-    for (size_t i = 0; cells && i < streams; i++) {
-        ana_stream_timeline(app->job, first + i, begin, end, n, cells);
-        seen |= draw_stream(app, grid, ana_stream(app->job, first + i), (int)own(app)->below * own(app)->tall + (int)i,
-                            cells);
-    }
-    free(cells);
-    return seen;
 }
 
 /* Draws the lines about the cell under the cursor. */
@@ -161,14 +135,19 @@ static void draw_words(struct tui_app *app, struct tui_grid *grid, struct tui_re
 }
 
 /* Draws the legend of the view: shades of the rows, categories of the rows or of streams below them; else the keys. */
-static void draw_foot(const struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, unsigned seen)
+static void draw_foot(const struct tui_app *app, struct tui_grid *grid, struct tui_rect foot, unsigned seen,
+                      size_t lines)
 {
     const unsigned shaded = 1u << TUI_CATEGORIES;
-    const char *keys = own(app)->rows.many ? "Enter opens  b: rows  m: shades" : "m: shades";
+    char text[80] = "";
     int x = seen & shaded ? tui_timeline_shades(app, &own(app)->rows, grid, foot) + 2 : 1;
-    draw_legend(grid, foot, x, seen & ~shaded);
-    if (seen == shaded && x + tui_columns(keys) <= foot.w)
-        tui_put_right(grid, foot, foot.w - 1, 0, TUI_STYLE_DIM, keys);
+    x = draw_legend(grid, foot, x, seen & ~shaded);
+    if (lines && lines < own(app)->arrows.all)
+        snprintf(text, sizeof text, "lines: %zu of %zu messages", lines, own(app)->arrows.all);
+    else if (seen == shaded)
+        snprintf(text, sizeof text, "%s", own(app)->rows.many ? "Enter opens  b: rows  m: shades" : "m: shades");
+    if (x + tui_columns(text) <= foot.w)
+        tui_put_right(grid, foot, foot.w - 1, 0, TUI_STYLE_DIM, text);
 }
 
 /* Draws the rows in view, each as high as there is room for; column `at` is the cursor's. */
@@ -182,7 +161,7 @@ static unsigned draw_rows(const struct tui_app *app, struct tui_grid *grid, size
         struct tui_rect area = o->drawn;
         area.y += (int)i * (o->tall - 1) + (i >= o->below ? (int)o->streams : 0);
         seen |= tui_timeline_draw(app, &o->rows, grid, area, i, at, o->first + i == cursor);
-        for (int more = 1; more < o->tall; more++)
+        for (int more = 1; more < o->bar; more++)
             tui_repeat(grid, (struct tui_rect){area.x, area.y + (int)i, area.w, 1}, more);
     }
     return seen;
@@ -195,7 +174,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     int room = rect.h - ABOVE - BELOW;
     tui_timeline_rows(app, &o->rows, room > 0 ? (size_t)room : 0);
     settle_cursor(app);
-    o->list = tui_standouts_lines(app, room, o->rows.lines, o->in_list);
+    o->list = tui_standouts_lines(app, room, need_lines(app, rect, room), o->in_list);
     if (!o->list || o->chosen >= (int)app->summary.standout_count)
         o->chosen = 0;
     o->in_list = o->in_list && o->list && app->summary.standout_count;
@@ -213,19 +192,24 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     int at = find_cursor_column(app, begin, end);
     o->streams = streams;
     unsigned seen = draw_rows(app, grid, rows, at);
-    seen |= draw_streams(app, grid, begin, end);
-    int below = o->drawn.y + o->drawn.h + (int)streams + 1, spare = rect.y + rect.h - BELOW - 1 - below;
-    if (app->all_time && seen && spare >= LIST)
-        tui_slowest_draw(app, &o->slow, grid, (struct tui_rect){rect.x, below, rect.w, spare});
-    if (spare > 0 && !o->rows.many)
-        tui_timeline_iterations(app, grid, (struct tui_rect){o->drawn.x, below - 1, o->drawn.w, 1}, begin, end);
+    struct timeline_lanes lanes = {o->drawn, o->tall, o->bar, streams, o->below};
+    seen |= tui_timeline_draw_streams(
+        app, grid, (struct tui_rect){o->drawn.x, o->drawn.y + (int)o->below * o->tall, o->drawn.w, (int)streams});
+    size_t lines = draws_arrows(app, rect.w) ? tui_arrows_draw(app, &o->arrows, grid, &lanes, at) : 0;
+    struct tui_rect rest = {rect.x, o->drawn.y + o->drawn.h + (int)streams, rect.w, 0};
+    rest.h = rect.y + rect.h - BELOW - o->list - rest.y;
+    struct tui_rect bands = {o->drawn.x, rest.y, o->drawn.w, rest.h - (app->all_time && rest.h > LIST ? LIST + 1 : 0)};
+    int used = o->rows.many ? 0 : tui_timeline_bands(app, grid, bands);
+    rest = tui_below(rest, used ? used : 1);
+    if (app->all_time && seen && --rest.h >= LIST)
+        tui_slowest_draw(app, &o->slow, grid, rest);
     if (!seen) /* missing data would look like idle ranks if nothing were said */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
                 app->summary.counters_only                               ? "not read yet"
                 : !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
                 : app->filter_words[0]                                   ? "nothing of what is chosen"
                                                                          : "nothing was recorded");
-    draw_foot(app, grid, foot, seen);
+    draw_foot(app, grid, foot, seen, lines);
     foot.y -= 2;
     if (!tui_drag_draw(app, grid, o->drawn, foot, begin, end))
         draw_words(app, grid, foot, at);
@@ -464,6 +448,10 @@ static const struct tui_term_help terms[] = {
      "who was late, when the worst of it began, and what it cost the others: at least 0.5 % of all ranks' "
      "time in the window, or 10 % of its length at once; below it the slowest messages, from when they were "
      "waited for or sent until they were received"},
+    {"lines", "messages from send to receive: the slowest of each pair of ranks in each 8 columns, and all that the "
+              "cursor's rank sends or receives in its column"},
+    {"iter, region",
+     "of the cursor's rank, where they are not too many: its iterations, and the program's own regions"},
     {"dragging", "with the mouse, from one time to another: the window between; all screens show it alone"},
     {"lines below", "the call under the cursor (or the last one before it), with its message or collective"},
     {NULL, NULL}};
@@ -471,6 +459,7 @@ static const struct tui_term_help terms[] = {
 static void drop_own(void *data)
 {
     struct own *o = data;
+    free(o->arrows.arrow);
     tui_timeline_rows_free(&o->rows);
 }
 

@@ -3,6 +3,7 @@
 #define TUI_VIEW_TIMELINE_H
 
 #include "tui/app/app.h"
+#include "trace/timeline/arrows.h"
 #include "trace/timeline/state_at.h"
 #include "tui/widgets/plot_category.h"
 #include "tui/app/view.h"
@@ -70,16 +71,49 @@ void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *r
 /* Frees the rows' memory. */
 void tui_timeline_rows_free(struct timeline_rows *rows);
 
+/* Message lines between rows, where each row is a rank. */
+
+struct timeline_arrows {
+    struct ana_arrow *arrow; /* `count` messages of the time in view, the slowest first */
+    size_t count, all;       /* all: also the ones that have no line */
+    unsigned summaries;      /* key of the last reading: summary, columns, time */
+    int columns;
+    int64_t begin_ns, end_ns;
+};
+
+/* Place of the rows on the screen. */
+struct timeline_lanes {
+    struct tui_rect cells;
+    int tall, bar;         /* lines of a row; the first of them, which have cells: messages have the rest */
+    size_t streams, below; /* lines of streams, and behind which row they stand */
+};
+
+/* Reads messages of the time in view, spread over `columns`, unless they are there already.  False: there are
+ * none. */
+bool tui_arrows_read(const struct tui_app *app, struct timeline_arrows *arrows, int columns);
+
+/* Draws a line for each, the slowest if there are many, and marks what the cursor's rank sends and receives in column
+ * `at`.  Returns the number of lines that are not marked. */
+size_t tui_arrows_draw(const struct tui_app *app, const struct timeline_arrows *arrows, struct tui_grid *grid,
+                       const struct timeline_lanes *lanes, int at);
+
+/* Bands of the cursor's rank. */
+
+/* Returns the number of its streams. */
+size_t tui_timeline_streams(const struct tui_app *app);
+
+/* Draws as many streams as `rect` has lines; idle time stays blank.  Returns the categories, a bit each. */
+unsigned tui_timeline_draw_streams(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
+
+/* Draws its iterations and its regions, where they are not too many for the columns of `rect`, with titles left of it.
+ * Returns the number of lines, the height of `rect` at most. */
+int tui_timeline_bands(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
+
 /* Marks and notes in the picture of the timeline. */
 
 /* Writes the letters of the marks over the axis, whose columns are begin to end; notes as stars. */
 void tui_timeline_marks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect axis, int64_t begin,
                         int64_t end);
-
-/* Draws where the iterations of the cursor's rank begin, with their numbers, in a row whose columns are begin to end;
- * nothing if they are too many for it. */
-void tui_timeline_iterations(const struct tui_app *app, struct tui_grid *grid, struct tui_rect band, int64_t begin,
-                             int64_t end);
 
 /* Writes the mark in the cursor's column, of `columns`, into a line; returns the column behind it. */
 int tui_timeline_note(const struct tui_app *app, struct tui_grid *grid, struct tui_rect line, int columns);

@@ -1,5 +1,4 @@
 #include "tui/views/timeline.h"
-#include "trace/summary/iterations.h"
 
 void tui_timeline_marks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect axis, int64_t begin,
                         int64_t end)
@@ -31,32 +30,4 @@ int tui_timeline_note(const struct tui_app *app, struct tui_grid *grid, struct t
     return tui_putf(grid, line, 1, 0, TUI_STYLE_FOUND, "%c rank %s%s%s", mark->letter == '-' ? '*' : mark->letter,
                     mark->rank, mark->note[0] ? ": " : "", mark->note) +
            2;
-}
-
-void tui_timeline_iterations(const struct tui_app *app, struct tui_grid *grid, struct tui_rect band, int64_t begin,
-                             int64_t end)
-{
-    enum { NARROWEST = 3 };
-    const struct ana_iterations *of = &app->summary.iterations;
-    const double width = (double)(end - begin) / band.w;
-    char text[ANA_TEXT];
-    uint64_t first = of->levels ? ana_iteration_at(app->job, of, of->level, app->cursor_rank, begin) : 0,
-             last = of->levels ? ana_iteration_at(app->job, of, of->level, app->cursor_rank, end) : 0;
-    if (!first || last == first || last - first > (uint64_t)band.w / NARROWEST)
-        return;
-    uint64_t before = first;
-    for (int x = 1, from = 0; x <= band.w; x++) { /* iteration `before` begins in column `from` */
-        const int64_t at = begin + (int64_t)(width * (x + 0.5));
-        const uint64_t now = x == band.w ? 0 : ana_iteration_at(app->job, of, of->level, app->cursor_rank, at);
-        if (now == before)
-            continue;
-        snprintf(text, sizeof text, "%llu", (unsigned long long)before);
-        if (tui_columns(text) < x - from)
-            tui_put(grid, band, from + 1 - !from, 0, TUI_STYLE_DIM, text);
-        if (now)
-            tui_put_char(grid, band, x, 0, TUI_STYLE_AXIS, 0x2502);
-        before = now;
-        from = x;
-    }
-    tui_put_right(grid, (struct tui_rect){0, band.y, band.x, 1}, band.x - 1, 0, TUI_STYLE_AXIS, "iter");
 }

@@ -1,24 +1,11 @@
 /* Regions of the program's own: counts and times by arithmetic, of all ranks and of a part of the time; ends that do
  * not fit; regions that are still open. */
 #include "tests/support/planted.h"
-#include "trace/format/encode.h"
 #include "trace/session/session.h"
 
 #include <string.h>
 
 enum { STEP = 1, COMPUTE = 2, EXCHANGE = 3, OUTER = 4, LOST = 5 };
-
-/* An item of a region, `gap_ns` after the end of the thread's last call. */
-static void item(struct tb *tb, uint32_t thread, enum trc_region_what what, uint32_t id, int64_t gap_ns)
-{
-    uint8_t body[3 * TRC_VARINT_MAX], whole[4 * TRC_VARINT_MAX], *at = trc_put_varint(body, what);
-    at = trc_put_varint(at, id);
-    at = trc_put_varint(at, (uint64_t)gap_ns);
-    uint8_t *end = trc_put_varint(whole, TRC_ITEM_REGION);
-    end = trc_put_varint(end, (uint64_t)(at - body));
-    memcpy(end, body, (size_t)(at - body));
-    tb_raw(tb, thread, whole, (size_t)(end - whole) + (size_t)(at - body), 0);
-}
 
 static void call(struct tb *tb, int64_t begin, int64_t end)
 {
@@ -37,24 +24,24 @@ static void fill(struct tb *tb, int r)
     int64_t last = 1000 * US, work = (r ? 60 : 50) * US;
     call(tb, last - 10 * US, last);
     for (int i = 0; i < 4; i++) {
-        item(tb, 0, TRC_REGION_BEGIN, STEP, 0);
-        item(tb, 0, TRC_REGION_BEGIN, COMPUTE, 10 * US);
-        item(tb, 0, TRC_REGION_END, COMPUTE, 10 * US + work);
-        item(tb, 0, TRC_REGION_BEGIN, EXCHANGE, 10 * US + work);
+        tb_region(tb, 0, TRC_REGION_BEGIN, STEP, 0);
+        tb_region(tb, 0, TRC_REGION_BEGIN, COMPUTE, 10 * US);
+        tb_region(tb, 0, TRC_REGION_END, COMPUTE, 10 * US + work);
+        tb_region(tb, 0, TRC_REGION_BEGIN, EXCHANGE, 10 * US + work);
         call(tb, last + 15 * US + work, last + 30 * US + work);
-        item(tb, 0, TRC_REGION_END, EXCHANGE, 0);
-        item(tb, 0, TRC_REGION_END, 0, 10 * US);
+        tb_region(tb, 0, TRC_REGION_END, EXCHANGE, 0);
+        tb_region(tb, 0, TRC_REGION_END, 0, 10 * US);
         last += 30 * US + work;
         call(tb, last + 10 * US, last + 10 * US);
         last += 10 * US;
     }
-    item(tb, 0, TRC_REGION_BEGIN, OUTER, 0);
-    item(tb, 0, TRC_REGION_BEGIN, LOST, 1 * US);
-    item(tb, 0, TRC_REGION_BEGIN, OUTER, 2 * US); /* inside itself */
-    item(tb, 0, TRC_REGION_END, OUTER, 4 * US);
-    item(tb, 0, TRC_REGION_END, OUTER, 8 * US);
-    item(tb, 0, TRC_REGION_END, STEP, 9 * US); /* is not open */
-    item(tb, 0, TRC_REGION_BEGIN, COMPUTE, 10 * US);
+    tb_region(tb, 0, TRC_REGION_BEGIN, OUTER, 0);
+    tb_region(tb, 0, TRC_REGION_BEGIN, LOST, 1 * US);
+    tb_region(tb, 0, TRC_REGION_BEGIN, OUTER, 2 * US); /* inside itself */
+    tb_region(tb, 0, TRC_REGION_END, OUTER, 4 * US);
+    tb_region(tb, 0, TRC_REGION_END, OUTER, 8 * US);
+    tb_region(tb, 0, TRC_REGION_END, STEP, 9 * US); /* is not open */
+    tb_region(tb, 0, TRC_REGION_BEGIN, COMPUTE, 10 * US);
     call(tb, last + 30 * US, last + 40 * US); /* COMPUTE stays open: until here */
 }
 
