@@ -148,7 +148,7 @@ static void set_due(struct ana_causes *causes, int64_t now_ns)
 void ana_causes_follow(struct ana_causes *causes, int64_t now_ns)
 {
     set_due(causes, now_ns);
-    uint64_t due = count_due(causes, causes->due_ns, causes->room / 2);
+    uint64_t due = count_due(causes, causes->due_ns, causes->room / 8 * 3);
     go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
 }
 
@@ -224,7 +224,6 @@ static bool turn_steps(struct ana_causes *causes, uint32_t index)
 {
     struct ana_cause_rank *rank = &causes->rank[index];
     causes->way_left += ANA_WAY_OF_STEP * ANA_STEPS_TURN;
-    causes->steps += ANA_STEPS_TURN;
     if (!rank->step) {
         rank->lost = rank->lost || !ana_replay_rank_begin(causes->replay, index, causes->room);
         rank->step = rank->lost ? NULL : causes->step + (size_t)index * causes->room;
@@ -305,22 +304,17 @@ static bool has_shadow(const struct ana_replay *replay)
     return false;
 }
 
-static void settle(struct ana_causes *causes, int64_t now_ns, bool idle)
+static void settle(struct ana_causes *causes, int64_t now_ns, bool replays, bool idle)
 {
     bool last = now_ns == INT64_MAX;
     set_due(causes, now_ns);
     const int64_t due_ns = causes->due_ns;
-    bool replays = idle || (!last && has_shadow(causes->replay) &&
-                            causes->steps - causes->replayed >= ANA_STEPS_SETTLE * causes->ranks);
+    replays = idle || (replays && has_shadow(causes->replay));
     bool many =
         causes->waits - causes->followed >= BATCH && is_due(causes, causes->followed + BATCH - 1, due_ns, UINT32_MAX);
     if (!replays && !last && !many)
         return;
-    struct due due = {.replay_ns = INT64_MIN, .waits = count_due(causes, due_ns, UINT32_MAX)};
-    if (replays) {
-        due.replay_ns = due_ns;
-        causes->replayed = causes->steps;
-    }
+    struct due due = {.replay_ns = replays ? due_ns : INT64_MIN, .waits = count_due(causes, due_ns, UINT32_MAX)};
     if (replays && last)
         ana_replay_ends(causes);
     go_on(causes, &due);
@@ -364,7 +358,7 @@ static void take_facts(void *user, const void *facts, size_t n)
             ana_replay_joined(causes, told);
             break;
         case ANA_TOLD_SETTLE:
-            settle(causes, told->settle.now_ns, told->settle.idle);
+            settle(causes, told->settle.now_ns, told->settle.replays, told->settle.idle);
             break;
         case ANA_TOLD_MARK:
         case ANA_TOLD_COUNT:

@@ -104,8 +104,6 @@ struct ana_causes {
     struct ana_cause_place *place;     /* indexed by number - 1 */
     struct ana_map inside;             /* uint32_t: number + 1 of the segment inside calls, by rank, place */
     size_t segments, segment_room, places, place_room;
-    uint64_t steps;    /* steps of all ranks so far, about */
-    uint64_t replayed; /* value of `steps` at the last replay */
     uint32_t stretches;
     uint32_t room, mask;        /* steps of a rank, a power of two; the same - 1 */
     int64_t way_left;           /* steps on ways that the calls so far have paid for */

@@ -124,7 +124,8 @@ struct ana_told {
         } joined;
         struct {
             int64_t now_ns; /* job time; INT64_MAX: end of the facts */
-            bool idle;      /* nothing more will come for now */
+            bool replays;   /* the run is replayed up to there, if something was chosen */
+            bool idle;      /* nothing more will come for now: it is replayed in any case */
         } settle;
     };
 };

@@ -3,6 +3,7 @@
 #include "trace/format/opclass.h"
 #include <stdlib.h>
 
+#define CHOICES    32         /* part of the time so far after which what costs most is chosen anew */
 #define MOST_STEPS (1u << 20) /* most steps before the next choice; at least a sixteenth of all */
 
 struct ana_told *ana_why_tell_found(struct ana_why *why, enum ana_told_kind kind, size_t index)
@@ -189,18 +190,41 @@ static void choose(struct ana_why *why, int64_t now_ns)
     why->choose_at = why->steps + why->segments.count + (more < MOST_STEPS ? more : MOST_STEPS);
 }
 
-void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank)
+/* Whether so much time has passed since *since_ns, which is set anew, that something in it may have cost much. */
+static bool has_passed(int64_t *since_ns, int64_t now_ns)
 {
-    why->steps += ANA_STEPS_TURN;
-    if (why->choose_at ? why->steps >= why->choose_at
-                       : rank->steps >= why->calls.room / 8 * 5) /* before the first replay */
-        choose(why, INT64_MIN);
+    if (now_ns - *since_ns <= now_ns / CHOICES)
+        return false;
+    *since_ns = now_ns;
+    return true;
 }
 
-static void tell_settled(struct ana_why *why, int64_t now_ns, bool idle)
+/* Notes how far all ranks are: when one of them is some more steps further, waits that ended by now are followed, and
+ * the run is not replayed yet. */
+static void note_steps(struct ana_why *why)
+{
+    for (size_t i = 0; i < why->ranks; i++)
+        why->rank[i].noted = why->rank[i].steps;
+    why->noted = true;
+}
+
+void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank, int64_t now_ns)
+{
+    const uint32_t eighth = why->calls.room / 8;
+    why->steps += ANA_STEPS_TURN;
+    if (!why->noted && has_passed(&why->noted_ns, now_ns))
+        note_steps(why);
+    const bool before = why->choose_at && why->noted && rank->steps - rank->noted > eighth * 3;
+    if (before || (why->choose_at ? why->steps >= why->choose_at : rank->steps >= eighth * 5)) /* or the first replay */
+        choose(why, INT64_MIN);
+    why->noted = why->noted && !before;
+}
+
+static void tell_settled(struct ana_why *why, int64_t now_ns, bool replays, bool idle)
 {
     struct ana_told *told = ana_why_tell(why, ANA_TOLD_SETTLE, 0);
     told->settle.now_ns = now_ns;
+    told->settle.replays = replays;
     told->settle.idle = idle;
 }
 
@@ -208,15 +232,18 @@ void ana_why_settle(struct ana_why *why, int64_t now_ns, bool idle)
 {
     if (!why->causes)
         return;
+    const bool last = now_ns == INT64_MAX, replays = why->steps >= why->replay_at;
     uint64_t due = why->choose_at || idle ? why->choose_at : ANA_STEPS_SETTLE * why->ranks;
-    if (why->steps >= due && now_ns != INT64_MAX) /* before the run is replayed */
+    if (!last && (why->steps >= due || (replays && why->choose_at && has_passed(&why->chosen_ns, now_ns))))
         choose(why, now_ns);
-    tell_settled(why, now_ns, false);
+    if (replays)
+        why->replay_at = why->steps + ANA_STEPS_SETTLE * why->ranks;
+    tell_settled(why, now_ns, replays && !last, false);
     if (!idle)
         return;
-    if (now_ns == INT64_MAX)
+    if (last)
         choose(why, now_ns);
-    tell_settled(why, now_ns, true);
+    tell_settled(why, now_ns, true, true);
 }
 
 /* Leaves waits that are no time of their ranks out of a cost. */

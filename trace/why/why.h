@@ -75,6 +75,7 @@ struct ana_why_rank {
     struct ana_why_thread *thread;
     uint32_t threads, segments;
     uint32_t steps; /* calls told to trace/cause so far */
+    uint32_t noted; /* value of `steps` when ana_why.noted was set */
     struct ana_usage_rank *usage;
     struct ana_account_usage account; /* processor time of its main thread */
     int64_t unknown_ns;               /* time of the main thread without records */
@@ -91,7 +92,10 @@ struct ana_why {
     struct ana_causes *causes; /* NULL: costs are not looked for */
     struct ana_queue *onward;  /* facts go this way (onward.h); NULL: to the causes at once */
     struct ana_why_calls calls;
-    uint64_t steps, choose_at;     /* steps of all ranks so far, about; when to choose next */
+    uint64_t steps;                /* steps of all ranks so far, about: */
+    uint64_t choose_at, replay_at; /* when to choose next, and to replay */
+    int64_t chosen_ns, noted_ns;   /* job time of a choice, and when steps were noted */
+    bool noted;                    /* a choice is due when a rank is some steps further than noted */
     const struct ana_clock *clock; /* of usage */
     struct ana_span counted;       /* part of the run that processor time is accounted of */
     uint32_t last_span;
@@ -160,7 +164,7 @@ static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int6
 }
 
 /* The slow path of ana_why_step: does the due work. */
-void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank);
+void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank, int64_t now_ns);
 
 /* Room to tell something by this way (why->onward). */
 static inline struct ana_told *ana_why_room(struct ana_why *why, struct ana_queue *onward)
@@ -202,7 +206,7 @@ static inline __attribute__((always_inline)) uint32_t ana_why_step(struct ana_wh
     struct ana_why_rank *rank = &why->rank[e->index];
     uint32_t steps = rank->steps;
     if (__builtin_expect(steps % ANA_STEPS_TURN == 0, 0))
-        ana_why_turn(why, rank);
+        ana_why_turn(why, rank, e->end_ns);
     bool large = kind == ANA_TOLD_CALL && ana_why_is_large(use);
     if (__builtin_expect(large || thread->spins_ns != INT64_MIN, 0))
         ana_why_tell_apart(why, e, thread, large);

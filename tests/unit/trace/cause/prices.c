@@ -78,6 +78,30 @@ static void once(void)
     done(&s, job);
 }
 
+/* Rank 2 is late once, by 2 s, between two phases of short rounds in which rank 1 is a little late: more steps than are
+ * kept, so the run is replayed as it goes, and what costs most then must be found before that.  `places`: of the calls
+ * in these rounds. */
+static void once_among_many(int rounds, int places)
+{
+    struct ana_job *job;
+    struct planted p = planted_begin("among", 3);
+    planted_meet(&p, 0x20, TB_WORLD, ALL);
+    for (int phase = 0; phase < 2; phase++) {
+        for (int i = 0; i < rounds; i++) {
+            for (int r = 0; r < 3; r++)
+                p.at[r] += r == 1 ? 150 * US : 100 * US;
+            planted_meet(&p, (unsigned)(0x1000 + 0x10 * (i % places)), TB_WORLD, ALL);
+        }
+        planted_meet(&p, 0x30, TB_WORLD, ALL);
+        for (int r = 0; r < 3 && phase == 0; r++)
+            p.at[r] += r == 2 ? 2010 * MS : 10 * MS;
+        planted_meet(&p, phase == 0 ? 0x40 : 0x50, TB_WORLD, ALL);
+    }
+    struct ana_summary s = summary_of("among", &p, &job);
+    check_price("among", price_of(&s, "0x30", "0x40"), 2, 2000 * MS, 2010 * MS);
+    done(&s, job);
+}
+
 /* Rank 0 is 10 ms late, ranks 1 and 2 therefore: as fast as others after the same call, it saves all of it. */
 static void chain(void)
 {
@@ -342,6 +366,9 @@ int main(void)
     local_calls();
     one_late_segment();
     once();
+    once_among_many(20000, 1);
+    once_among_many(1000, 500);
+    once_among_many(5000, 500);
     chain();
     one_hides_the_other();
     it_moves();
