@@ -48,6 +48,7 @@ struct trc_site_def {
     const char *near;              /* for an unknown function "near f+0x12 in libx.so", in `text`; or NULL */
     const struct trc_cxx *cxx;     /* C++ name, or NULL */
     bool forwards;                 /* is in a wrapper, or in a library between programs and MPI */
+    bool interprets;               /* is in an interpreter of scripts */
     char text[];
 };
 
@@ -278,8 +279,8 @@ const struct trc_site_def *trc_site_named(const struct trc_file *file, uint64_t 
 void trc_define_path(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* Replaces the site of a signature by its path, if that is defined. */
 void trc_place_sig(const struct trc_file *file, struct trc_sig *sig);
-/* Whether a call site is not a place to show. */
-bool trc_site_forwards(const struct trc_site_def *site);
+/* Sets `forwards` and `interprets` of a call site by the names of its function and file. */
+void trc_site_classify(struct trc_site_def *site);
 /* facts.c */
 /* Keeps a fact: `text` is its key, a NUL and its value.  Dropped when out of memory or there are too many. */
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);

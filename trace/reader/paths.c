@@ -9,11 +9,19 @@
 /* Patterns of names of files, and of functions. */
 static const char *const libraries[] = {
 #define BINDING(pattern, reason) pattern,
+#define INTERPRETER(pattern, language)
+#define WRAPPER(pattern, program)
+#include "trace/reader/bindings.def"
+};
+static const char *const interpreters[] = {
+#define BINDING(pattern, reason)
+#define INTERPRETER(pattern, language) pattern,
 #define WRAPPER(pattern, program)
 #include "trace/reader/bindings.def"
 };
 static const char *const functions[] = {
 #define BINDING(pattern, reason)
+#define INTERPRETER(pattern, language)
 #define WRAPPER(pattern, program) pattern,
 #include "trace/reader/bindings.def"
 };
@@ -40,11 +48,12 @@ static bool matches(const char *name, const char *const *patterns, size_t n)
     return false;
 }
 
-bool trc_site_forwards(const struct trc_site_def *site)
+void trc_site_classify(struct trc_site_def *site)
 {
     const char *file = trc_base_name(site->module);
-    return (file && matches(file, libraries, sizeof libraries / sizeof *libraries)) ||
-           (site->function && matches(site->function, functions, sizeof functions / sizeof *functions));
+    site->interprets = file && matches(file, interpreters, sizeof interpreters / sizeof *interpreters);
+    site->forwards |= (file && matches(file, libraries, sizeof libraries / sizeof *libraries)) ||
+                      (site->function && matches(site->function, functions, sizeof functions / sizeof *functions));
 }
 
 void trc_define_path(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size)
@@ -79,6 +88,8 @@ uint32_t trc_path_place(const struct trc_file *file, const struct trc_path *path
         const struct trc_site_def *site = trc_site_named(file, path->site[i]);
         if (!site)
             break; /* unknown site */
+        if (site->interprets)
+            return i > 0 ? i - 1 : 0;
         if (!site->forwards)
             return i;
     }

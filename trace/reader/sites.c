@@ -32,7 +32,8 @@ void trc_define_site(struct trc_file *file, const struct trc_def *def, const cha
     kept->module = module[0] ? module : NULL;
     if (!kept->function && near[0])
         kept->near = write_near(near + strlen(near) + 1, near, module);
-    kept->forwards = def->a & TRC_SITE_FORWARDS || trc_site_forwards(kept);
+    kept->forwards = def->a & TRC_SITE_FORWARDS;
+    trc_site_classify(kept);
     trc_table_add(file, def->type == TRC_DEF_SITE ? &file->sites : &file->guessed, def->b, kept);
 }
 

@@ -17,7 +17,10 @@ enum {
     COMD = 0x7000,
     REDUCE = 0x8000,
     START = 0x9000,
-    STATIC = 0xa000
+    STATIC = 0xa000,
+    R_BINDING = 0xb000,
+    R_MACHINE = 0xc000,
+    PYTHON = 0xd000
 };
 static const uint64_t script = 1ull << 63 | 7; /* a line of Python */
 
@@ -38,6 +41,10 @@ static const struct {
     {{COMD, MAIN}, 2, "main+0x20"},
     {{STATIC, MAIN}, 2, "near bcastParallel+0x99 in libapp.so.1"}, /* no wrapper: another function near it */
     {{FORTRAN, REDUCE, SOLVE, MAIN}, 4, "solve+0x10"},
+    {{R_BINDING, R_MACHINE, R_MACHINE, MAIN}, 4, "mpi_allreduce+0xea"}, /* no line of R is known */
+    {{SOLVE, R_MACHINE, MAIN}, 3, "solve+0x10"},
+    {{FORTRAN, PYTHON}, 2, "mpi_send_+0x5"},
+    {{PYTHON, MAIN}, 2, "Py_BytesMain+0x9"},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -53,6 +60,9 @@ static struct tb *build(void)
     tb_site(tb, REDUCE, "__mp_MOD_mp_sum_rv+0x40", "/opt/pw.x+0x8000");
     tb_site(tb, START, "_start+0x21", "/opt/app+0x9000");
     tb_site_near(tb, STATIC, "/opt/libapp.so.1+0xa000", "bcastParallel+0x99");
+    tb_site(tb, R_BINDING, "mpi_allreduce+0xea", "/usr/lib/R/library/Rmpi/libs/Rmpi.so+0xb000");
+    tb_site_near(tb, R_MACHINE, "/usr/lib/R/lib/libR.so+0xff6c2", "Rf_NewFrameConfirm+0x3c32");
+    tb_site(tb, PYTHON, "Py_BytesMain+0x9", "/usr/bin/python3.11+0xd000");
     tb_site(tb, script, "train", "train.py:12");
     for (uint32_t i = 0; i < CASES; i++) {
         struct trc_sig sig = tb_sig(TB_SEND);
