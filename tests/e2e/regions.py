@@ -99,8 +99,12 @@ int main(void)
 def shown():
     """The timeline's band of regions, in a window of one iteration: what the cursor's rank is in, inside main."""
     with open("keys", "w") as f:
-        f.write("key 6\nkey :\ntext iter 5\nkey Enter\nscreen\n")
-    screen = hpctop("--script", "keys", "--size", "200x50", "files").out
+        f.write("key 7 t /\ntext exchange\nkey Enter\nscreen\nkey 6\nkey :\ntext iter 5\nkey Enter\nscreen\n")
+    tree, screen = hpctop("--script", "keys", "--size", "200x50", "files").out.split("---- ")[1:]
+    rows = re.findall(r"^[ >]( *)[\u25bc\u25b6 ] (.*?) +([\d.]+)[a-z]+ +\S+% ", tree, re.M)
+    at = [name for indent, name, _ in rows].index("exchange") if "exchange" in tree else len(rows)
+    check("call paths: in a region from main on", [(len(i), name.split()[0]) for i, name, _ in rows[at:at + 3]] ==
+          [(0, "exchange"), (2, "main"), (4, "MPI_Allreduce")], tree)
     bands = re.findall(r"^ region (.*)\n {8}(.*)$", screen, re.M)
     levels = [re.findall("[a-z]+", band) for band in bands[0]] if bands else []
     check("the timeline shows steps, and regions in them", len(levels) == 2 and "step" in levels[0] and

@@ -9,6 +9,7 @@ typedef struct ana_rank_row row_RANK;
 typedef struct ana_site row_SITE;
 typedef struct ana_segment_stat row_SEGMENT;
 typedef struct ana_region_stat row_REGION;
+typedef struct ana_path_node row_PATH;
 typedef struct ana_price row_PRICE;
 typedef struct ana_diff_finding row_CHANGE;
 typedef struct ana_collective row_COLLECTIVE;

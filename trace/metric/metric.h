@@ -6,6 +6,7 @@
 #include "trace/diff/diff.h"
 #include "trace/gpu/device.h"
 #include "trace/summary/files.h"
+#include "trace/summary/paths.h"
 #include "trace/summary/standout.h"
 #include "trace/util/numfmt.h"
 
@@ -18,6 +19,7 @@ enum ana_metric_kind {
     ANA_KIND_SITE,       /* struct ana_site: Calls, whose rows are places that call */
     ANA_KIND_SEGMENT,    /* struct ana_segment_stat: Segments */
     ANA_KIND_REGION,     /* struct ana_region_stat */
+    ANA_KIND_PATH,       /* struct ana_path_node: Call paths */
     ANA_KIND_PRICE,      /* struct ana_price: Why */
     ANA_KIND_CHANGE,     /* struct ana_diff_finding: hpctop diff */
     ANA_KIND_COLLECTIVE, /* struct ana_collective */

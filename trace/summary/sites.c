@@ -110,6 +110,29 @@ static void add_site(const struct ana_job *job, struct ana_summary *s, const str
     site->function = ana_site_function(job, place->index, site->module, site->function);
 }
 
+/* Lists the parts that count.  False: out of memory. */
+static bool list_path_parts(struct ana_summary *s, const struct ana_site_parts *parts, const uint32_t *of)
+{
+    s->path_parts = malloc((parts->n + 1) * sizeof *s->path_parts);
+    for (size_t i = 0; s->path_parts && i < parts->n; i++) {
+        const struct ana_site_part *part = &parts->part[i];
+        static const struct ana_site_sum none;
+        const struct ana_site_sum *sum = part->sum ? part->sum : &none;
+        if (of[i])
+            s->path_parts[s->path_part_count++] = (struct ana_path_part){
+                .site = part->site,
+                .index = (uint32_t)part->index,
+                .call = part->call,
+                .around = part->around,
+                .time_ns = s->exact ? ana_plus(sum->times.total_ns, part->open_ns) : sum->time_ns,
+                .waiting_ns = part->account.ns[ANA_ACCOUNT_WAIT],
+                .calls = sum->times.calls,
+                .sent = sum->sent,
+            };
+    }
+    return s->path_parts;
+}
+
 /* Copies the percentiles of a call to the place that makes all of them: places have coarser buckets, from events. */
 static void share_percentiles(struct ana_summary *s, struct ana_site *site)
 {
@@ -142,10 +165,11 @@ bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct 
         ana_sort(s->sites, s->site_count, sizeof *s->sites, sites_by_time);
     for (size_t i = 0; s->sites && i < s->site_count; i++)
         share_percentiles(s, &s->sites[i]);
+    ok = s->sites && list_path_parts(s, &parts, p.of);
     free(parts.part);
     free(p.of);
     ana_map_free(&p.names);
     ana_map_free(&p.places);
     ana_map_free(&p.ranks);
-    return s->sites != NULL;
+    return ok;
 }

@@ -315,6 +315,7 @@ void ana_summary_free(struct ana_summary *s)
     free(s->waits);
     free(s->files);
     free(s->sites);
+    free(s->path_parts);
     ana_summary_segments_free(s);
     free(s->regions);
     free(s->region_block);

@@ -109,6 +109,15 @@ struct ana_site {
     uint64_t identity;          /* identity of call and place, as long as this process lives */
 };
 
+/* The calls of one kind of one rank on one call path, in one region (trace/summary/paths.h). */
+struct ana_path_part {
+    uint64_t site;               /* address or path, of that rank */
+    uint32_t index, call;        /* call: job-wide */
+    uint32_t around;             /* number of the region in the rank's file, + 1; 0: none */
+    int64_t time_ns, waiting_ns; /* as in ana_site; waiting: 0 without accounts */
+    uint64_t calls, sent;
+};
+
 /* Activity of threads outside MPI from one place that calls to the next: equal places on all ranks, in one region of
  * the program's own, are one segment.  Only its ranks in view count. */
 struct ana_segment_stat {
@@ -252,6 +261,8 @@ struct ana_summary {
     struct ana_wait *waits;
     size_t site_count; /* sorted by time */
     struct ana_site *sites;
+    struct ana_path_part *path_parts; /* what they were made of */
+    size_t path_part_count;
     size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
     struct ana_segment_stat *segments;
     void *segment_block[5]; /* memory that they point to; for ana_summary_free */

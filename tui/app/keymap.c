@@ -5,8 +5,8 @@
 #define EVERYWHERE ((1u << TUI_VIEWS) - 1)
 #define IN(view)   (1u << TUI_VIEW_##view)
 #define TABLES                                                                                                         \
-    (IN(OVERVIEW) + IN(RANKS) + IN(LATENCY) + IN(IMBALANCE) + IN(CALLS) + IN(SEGMENTS) + IN(REGIONS) + IN(FILES) +     \
-     IN(HOROVOD) + IN(NCCL) + IN(GPU))
+    (IN(OVERVIEW) + IN(RANKS) + IN(LATENCY) + IN(IMBALANCE) + IN(CALLS) + IN(SEGMENTS) + IN(REGIONS) + IN(PATHS) +     \
+     IN(FILES) + IN(HOROVOD) + IN(NCCL) + IN(GPU))
 
 static const struct tui_action_info actions[TUI_ACTIONS] = {
 #define ACTION(id, label, keys, views, help) [TUI_ACTION_##id] = {#id, label, keys, help, views},

@@ -126,6 +126,8 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
     const struct ana_site *site = tui_table_chosen(&app->table[TUI_VIEW_CALLS]);
     if (action == TUI_ACTION_SEGMENTS)
         return tui_app_switch(app, TUI_VIEW_SEGMENTS);
+    if (action == TUI_ACTION_TREE)
+        return tui_app_switch(app, TUI_VIEW_PATHS);
     if (action == TUI_ACTION_ONLY && site)
         return tui_app_only(app, &app->filter.site, site->identity);
     if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_INSPECT) || !site)
@@ -144,7 +146,7 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
 const struct tui_view tui_view_calls = {
     .title = "Calls",
     .about = "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of the rank "
-             "that spends most time there.  Tab: what threads do between the calls.",
+             "that spends most time there.  t: call paths as a tree.  Tab: what threads do between the calls.",
     .table = &spec,
     .shared = find_call_row,
     .moved = follow_site,

@@ -4,6 +4,7 @@
 #include "tests/support/trace_folder.h"
 #include "trace/export/export.h"
 #include "trace/report/report.h"
+#include "trace/summary/paths.h"
 #include "tui/output/report_json.h"
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -60,6 +61,45 @@ static void check_json(struct ana_job *job, const struct ana_summary *s)
     free(text);
 }
 
+/* Returns the number of a node below another; `count` where there is none. */
+static size_t find_node(const struct ana_paths *paths, uint32_t parent, const char *name)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        if (paths->node[i].parent == parent && strcmp(paths->node[i].name, name) == 0)
+            return i;
+    return paths->count;
+}
+
+/* The wrapper is no caller of its own; a function is one node, wherever in it the next is called. */
+static void check_tree(const struct ana_job *job, const struct ana_summary *s)
+{
+    struct ana_paths paths;
+    double by_rank[RANKS + 1];
+    int64_t whole_ns = 0, sites_ns = 0;
+    CHECK(ana_paths_make(job, s, &paths), "out of memory");
+    const size_t top = find_node(&paths, UINT32_MAX, "exchangeForces"),
+                 other = find_node(&paths, UINT32_MAX, "haloExchange"),
+                 inner = find_node(&paths, (uint32_t)top, "haloExchange");
+    CHECK(paths.count == 6 && top < 6 && other < 6 && inner < 6 && paths.node[inner].level == 1, "%zu nodes",
+          paths.count);
+    if (paths.count == 6) {
+        const size_t call = find_node(&paths, (uint32_t)inner, "MPI_Allreduce haloExchange+0x10");
+        CHECK(call < 6 && paths.node[call].is_call && paths.node[call].calls == RANKS, "a call of each rank");
+        CHECK(paths.node[top].calls == 4 * RANKS && paths.node[top].time_ns == 4 * RANKS * 500, "what is below counts");
+        CHECK(paths.node[other].calls == 2 * RANKS && !paths.node[other].level, "the same function, called by others");
+        ana_path_by_rank(s, &paths, top, ANA_PATH_TIME, by_rank, RANKS + 1);
+        CHECK(by_rank[0] == 4 * 500 && by_rank[1] == 4 * 500 && by_rank[2] != by_rank[2], "%g by rank", by_rank[0]);
+        ana_path_by_rank(s, &paths, other, ANA_PATH_SENT, by_rank, RANKS);
+        CHECK(by_rank[1] == 2 * 8, "%g bytes", by_rank[1]);
+    }
+    for (size_t i = 0; i < paths.count; i++)
+        whole_ns += paths.node[i].level ? 0 : paths.node[i].time_ns;
+    for (size_t i = 0; i < s->site_count; i++)
+        sites_ns += s->sites[i].time_ns;
+    CHECK(whole_ns == sites_ns, "the tree has the time of all places: %lld", (long long)whole_ns);
+    ana_paths_free(&paths);
+}
+
 static void check_page(struct ana_job *job, const struct ana_summary *s)
 {
     char *text = NULL;
@@ -109,6 +149,7 @@ int main(void)
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     check_json(job, &s);
+    check_tree(job, &s);
     check_page(job, &s);
     check_exports(job);
     ana_summary_free(&s);
