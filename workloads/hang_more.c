@@ -203,10 +203,13 @@ static void taken_by_any(void)
 static void truncate_it(void)
 {
     int pair[2] = {0};
+    MPI_Datatype one; /* nobody has used it before */
+    MPI_Type_contiguous(1, MPI_INT, &one);
+    MPI_Type_commit(&one);
     if (me == 1)
-        MPI_Send(pair, 2, MPI_INT, 0, 4, world);
+        MPI_Send(pair, 2, one, 0, 4, world);
     if (me == 0)
-        MPI_Recv(pair, 1, MPI_INT, 1, 4, world, MPI_STATUS_IGNORE);
+        MPI_Recv(pair, 1, one, 1, 4, world, MPI_STATUS_IGNORE);
 }
 
 static void partition(void)

@@ -115,20 +115,31 @@ static void find_shared(void)
     }
 }
 
-/* Open MPI has its predefined datatypes as variables, and all others on the heap. */
-static int find_segment(struct dl_phdr_info *info, size_t size, void *ignored)
+/* Finds the variables of the program, which is visited first, and of the library: Open MPI has its predefined datatypes
+ * there, and all others on the heap. */
+static int find_variables(struct dl_phdr_info *info, size_t size, void *visited)
 {
-    (void)size, (void)ignored;
+    (void)size;
+    const bool is_program = !(*(unsigned *)visited)++;
+    bool is_library = false;
+    const ElfW(Phdr) *data = NULL;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         const uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || ipo_abi.byte_type - begin >= segment->p_memsz)
+        if (segment->p_type != PT_LOAD)
             continue;
-        ipo_abi.types = begin;
-        ipo_abi.types_span = segment->p_memsz;
-        return 1;
+        is_library |= (uintptr_t)ipo_own[IPO_Type_size] - begin < segment->p_memsz;
+        data = segment->p_flags & PF_W ? segment : data;
     }
-    return 0;
+    if (data && is_program) {
+        ipo_abi.copies = info->dlpi_addr + data->p_vaddr;
+        ipo_abi.copies_span = data->p_memsz & ~(sizeof(uintptr_t) - 1);
+    }
+    if (data && is_library) {
+        ipo_abi.types = info->dlpi_addr + data->p_vaddr;
+        ipo_abi.types_span = data->p_memsz;
+    }
+    return is_library;
 }
 
 /* Open MPI's operations: its variables have the names in small letters. */
@@ -172,7 +183,8 @@ void ipo_abi_detect(void)
     ipo_abi.group_empty = ipo_resolve_data("ompi_mpi_group_empty");
     find_operations();
     find_shared();
-    dl_iterate_phdr(find_segment, NULL);
+    unsigned visited = 0;
+    dl_iterate_phdr(find_variables, &visited);
 }
 
 /* Open MPI over UCX has a shared handle of its own for sends that finished at once: a request within its module's one

@@ -25,9 +25,10 @@ struct ipo_abi {
      * one more over UCX; MPICH: one for each kind of request, `shared` and the one shared_span behind it; Intel MPI:
      * two that look like others, one for sends and one for receives. */
     uintptr_t shared, shared_span, shared_too[2];
-    uintptr_t types, types_span; /* predefined datatypes: MPI can be asked about them at any time */
-    uintptr_t no_message;        /* MPI_MESSAGE_NO_PROC, once a probe has given it; 0 */
-    bool mute_isendrecv;         /* the status of an MPI_Isendrecv with two partners is not filled */
+    uintptr_t types, types_span;   /* predefined datatypes: MPI can be asked about them at any time */
+    uintptr_t copies, copies_span; /* variables of the program: the linker copies the datatypes that it names there */
+    uintptr_t no_message;          /* MPI_MESSAGE_NO_PROC, once a probe has given it; 0 */
+    bool mute_isendrecv;           /* the status of an MPI_Isendrecv with two partners is not filled */
 };
 extern IPO_OURS struct ipo_abi ipo_abi;
 
@@ -42,6 +43,15 @@ void ipo_abi_learn_count(void);
 
 /* Sets what depends on the library's version; `version` is its text for MPI_Get_library_version.  Once. */
 void ipo_abi_version(const char *version);
+
+/* Whether a datatype is predefined: in the library's segment or, with the class of all datatypes as its first word,
+ * among the program's copies. */
+static inline bool ipo_is_predefined(uintptr_t datatype)
+{
+    return datatype - ipo_abi.types < ipo_abi.types_span ||
+           (datatype - ipo_abi.copies < ipo_abi.copies_span && datatype % sizeof datatype == 0 &&
+            *(const uintptr_t *)datatype == *(const uintptr_t *)ipo_abi.byte_type);
+}
 
 /* Handle number `i` of the array at `address`, which must not be 0. */
 static inline uintptr_t ipo_handle_at(uintptr_t address, unsigned i)

@@ -110,7 +110,7 @@ void ipo_calls_prepare(const struct ipo_class *classes)
         /* After most local calls there is nothing to learn. */
         bool local = trc_opclass_is(call->opclass, TRC_FACT_LOCAL) && call->opclass != TRC_OP_PCONTROL;
         if (local && !call->makes && !call->frees && !ipo_has(call, ROLE_REQUEST_OUT) &&
-            !ipo_has(call, ROLE_REQUEST_INOUT) && !ipo_has(call, ROLE_NAME))
+            !ipo_has(call, ROLE_REQUEST_INOUT) && !ipo_has(call, ROLE_NAME) && !ipo_has(call, ROLE_COMM_OUT))
             call->finish = NULL;
         if (call->opclass == TRC_OP_OTHER && !ipo_has(call, ROLE_REQUEST_OUT) && !call->frees)
             call->prepare = call->describe = NULL;

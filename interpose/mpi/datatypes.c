@@ -4,6 +4,7 @@
 #include "interpose/base/table.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/cached.h"
+#include "interpose/mpi/living.h"
 #include "interpose/core/state.h"
 
 #include <errno.h>
@@ -262,7 +263,7 @@ const struct ipo_type *ipo_type_of(struct ipo_thread *thread, uintptr_t datatype
     struct ipo_type *slot = &thread->type[(datatype ^ datatype >> 9) % IPO_TYPES];
     if (__builtin_expect(slot->handle == datatype && (!slot->stamp || slot->stamp == ipo_cache_stamp()), 1))
         return slot;
-    if (thread->sizes != IPO_SIZES_ASKED && datatype - ipo_abi.types >= ipo_abi.types_span) {
+    if (thread->sizes != IPO_SIZES_ASKED && !ipo_is_predefined(datatype) && !ipo_living_is(IPO_MAKES_TYPE, datatype)) {
         thread->sizes = IPO_SIZES_MISSED;
         return NULL;
     }
