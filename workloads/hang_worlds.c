@@ -1,6 +1,7 @@
 /* hang_worlds MODE: two ranks start two more (MPI_Comm_spawn), and what then hangs needs both worlds to be seen.  They
  * end when they are killed, or after 180 seconds.
  *
+ *   first     child 1 sleeps before it has used the intercommunicator, on which all others are in MPI_Intercomm_merge
  *   send      parent 0 waits for a message from child 1, which never sends: it sleeps outside MPI
  *   tag       parent 0 waits for tag 9 from child 1, which sent tag 8; all others are in MPI_Barrier on both worlds
  *   merged    child 1 never comes to MPI_Barrier on the merged communicator: it sleeps
@@ -109,9 +110,10 @@ static void run_slow(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"send", run_send},   {"tag", run_tag},     {"merged", run_merged}, {"inter", run_inter},
-             {"split", run_split}, {"cycle", run_cycle}, {"op", run_op},         {"die", run_die},
-             {"slow", run_slow},   {"accept", run_send}, {"server", run_send},   {"client", run_send}};
+} modes[] = {{"first", sleep_for_ever}, {"send", run_send},   {"tag", run_tag},     {"merged", run_merged},
+             {"inter", run_inter},      {"split", run_split}, {"cycle", run_cycle}, {"op", run_op},
+             {"die", run_die},          {"slow", run_slow},   {"accept", run_send}, {"server", run_send},
+             {"client", run_send}};
 
 int main(int argc, char **argv)
 {
@@ -135,6 +137,8 @@ int main(int argc, char **argv)
         inter = meet_by_port(parent, argc > 2 ? argv[2] : NULL);
     else
         MPI_Comm_spawn(argv[0], &argv[1], CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    if (is_child(1) && strcmp(mode, "first") == 0)
+        sleep_for_ever();
     MPI_Intercomm_merge(inter, !parent, &all);
     for (int i = 0; i < 3; i++)
         MPI_Barrier(all);

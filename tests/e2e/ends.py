@@ -24,10 +24,11 @@ def stacks(name, folder, frames):
 def case(mode, ranks, files, want, frames, words, post=None):
     """`frames`: in the stacks, on demand and, without asking, at the limit; none: there are no stacks.  `words`: in the summary."""
     p = start(ranks, [workload("hang_ends"), mode], mode, HPCTOP_HANG=2)
-    seen = []
+    seen, states = [], set()
 
     def look():
         seen[:] = verdict(mode)
+        states.add(seen[1] and seen[1]["state"])
         return len(traces(mode)) == files and not right(seen[1], want) and words in seen[1]["summary"]
 
     check("%s: named while it hangs" % mode, wait_for(look, 90), seen)
@@ -35,6 +36,11 @@ def case(mode, ranks, files, want, frames, words, post=None):
         at_limit = wait_for(lambda: (lambda r: all(re.search(f, r.out) for f in frames) and r)(hpctop("stacks", "--no-ask", mode)), 30)
         check("%s: stacks at the limit" % mode, at_limit, hpctop("stacks", "--no-ask", mode).out[-1500:])
         stacks("%s: stacks on demand" % mode, mode, frames)
+    if mode == "init":
+        check("init: a slow start is waited for before that", "waiting" in states, states)
+        text = hpctop("verdict", mode).out
+        check("init: the process that is missing is found, and where it is",
+              re.search(r"rank 2, process \d+ on this host, is at hang_ends\.c:\d+ in", text), text)
     kill_group(p)
     time.sleep(0.2)
     code, v = verdict(mode)
@@ -110,7 +116,7 @@ def afterwards():
 
 
 # For how long they had been in MPI_Init nothing tells any more.
-KILLED = dict(state="aborted", **{"class": "killed"}, culprits=[])
+KILLED = dict(state="aborted", **{"class": "missing-in-collective"}, culprits=[2])
 INIT = hung("missing-in-collective", [2])
 LIVES_ON = "rank 1 has called MPI_Finalize, and its process does not end"
 together([

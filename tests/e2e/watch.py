@@ -50,11 +50,13 @@ def watched():
 
 
 def hung():
-    job = start(3, workload("hang_recv"), "hung")
+    job = start(3, workload("hang_recv"), "hung", HPCTOP_HANG=600)
     wait_for(lambda: len(traces("hung")) == 3 and all(r["calls"] for r in report("hung")["ranks"]))
     watch = subprocess.Popen([HPCTOP, "watch", "--json", "--every", "0.3", "hung"], stdout=subprocess.PIPE, universal_newlines=True)
     found = wait_for(lambda: (lambda line: line if line["verdict"] == "hung" else None)(json.loads(watch.stdout.readline())))
     check("watch: a hang has its verdict and culprits", found and found["class"] and found["culprits"], found)
+    taken = hpctop("stacks", "--no-ask", "hung").out
+    check("watch: stacks were asked for before it", "MPI_Recv" in taken and "main" in taken, taken)
     stop(job)
     for rank in report("hung")["ranks"]:  # mpirun's death ends them, too, but at its leisure
         try:

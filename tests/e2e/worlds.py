@@ -49,6 +49,7 @@ def hang(mode, class_name, culprits, words, live=True, state=("hung",)):
     why, v = judged(name, folder, want, culprits)
     check(name + ", post mortem", not why, why)
     check(name + ": it is said so", v and re.search(words, v["summary"]), v and v["summary"])
+    check(name + ": the children's line is told", v and re.search(r"w1:0 and w1:1 are the children spawned at hang_worlds\.c:\d+", str(v["evidence"])), v)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -144,6 +145,7 @@ def met_and_hung(server):
         kill_group(p)
 
 
+hang("first", "missing-in-collective", [[1, 1]], r"rank w1:1 has not come to MPI_Intercomm_merge .*where 3 of 4 wait")
 hang("send", "unmatched-receive", [[1, 1]], r"rank 0 waits for a message from rank w1:1 .*not sent it")
 hang("tag", "unmatched-receive", [[0, 0], [1, 1]], r"rank w1:1 sent one with tag 8, which nobody receives")
 hang("merged", "missing-in-collective", [[1, 1]], r"rank w1:1 has not come to MPI_Barrier .*where 3 of 4 wait")

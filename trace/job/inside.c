@@ -17,13 +17,23 @@
 #define AGAIN_NS     250000000  /* further delay until a few more do */
 #define FEW(n)       ((n) / 8)  /* waiting ranks that suffice before all digests tell of a wait */
 
+/* Whether the call was given a communicator that does not exist, or whose making was not seen. */
+static bool lacks_comm(const struct trc_file *file, const struct trc_sig *sig)
+{
+    const enum trc_opclass opclass = (enum trc_opclass)trc_call(file, sig->call)->opclass;
+    return !sig->comm && !(sig->flags & TRC_SIG_NESTED) && trc_opclass_is(opclass, TRC_FACT_SCALAR) &&
+           trc_opclass_moves_data(opclass);
+}
+
 /* Appends " on NAME", empty for MPI_COMM_WORLD and without a communicator. */
 static void add_comm(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
 {
-    const struct trc_comm *comm =
-        sig->comm ? trc_comm(ana_job_members(job)->process[index].rank.file, sig->comm) : NULL;
+    const struct trc_file *file = ana_job_members(job)->process[index].rank.file;
+    const struct trc_comm *comm = sig->comm ? trc_comm(file, sig->comm) : NULL;
     char name[120];
     *out = 0;
+    if (!comm && lacks_comm(file, sig))
+        snprintf(out, size, " on a communicator that is not known (freed, or null)");
     if (!comm || comm->def.flags & TRC_COMM_WORLD)
         return;
     ana_comm_words(job, comm, name, sizeof name);

@@ -146,9 +146,6 @@ struct ana_case {
     struct ana_finding *out;
     struct ana_kept *kept; /* memory that facts point to */
 };
-struct ana_kept {
-    struct ana_kept *before;
-};
 
 /* The waits of a rank lie from ana_waits(c, index) up to ana_waits(c, index + 1), of all from c->waiting up to
  * ana_waits(c, c->count). */
@@ -251,10 +248,10 @@ static inline struct ana_group *ana_group_at(const struct ana_case *c, size_t i)
 }
 /* The rank indices that an operation waits for and that cannot move on, up to `max`; returns how many. */
 size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *out, size_t max);
-/* deviant.c: whether the thread waits for a message from any source. */
+/* Whether that operation waits for this rank. */
+bool ana_waits_for(struct ana_case *c, struct ana_waiting *waiting, size_t index);
+/* Whether it waits for a message from any source. */
 bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *waiting);
-/* Blames ranks that differ, else the receiver, in a circle with a receive from any source.  False: not such a one. */
-bool ana_blame_deviants(struct ana_case *c, const size_t *path, size_t n);
 /* Whether a rank can never move on, and nobody who can move frees it. */
 bool ana_case_deadlocked(const struct ana_case *c, size_t index);
 /* Certainty of a verdict on these ranks: proven where all their threads and events are known. */
@@ -273,6 +270,9 @@ size_t ana_dependency_partner(const struct ana_case *c, const struct ana_depende
 bool ana_waits_for_partners(const struct trc_call *call);
 /* Finds out what a waiting operation depends on, once. */
 void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
+
+/* left_out.c: ranks that wait in a collective, or for one that was started */
+struct ana_ranks ana_ranks_in(struct ana_case *c, const struct ana_group *group);
 
 /* message.c: tells that a message that nobody takes was sent in place of the one that is waited for. */
 void ana_say_near(struct ana_case *c, const struct ana_dependency *dependency, size_t partner);

@@ -79,23 +79,12 @@ static void say_circle(struct ana_case *c, const size_t *path, size_t n)
                  .call = call_of(c, path[i]));
 }
 
-static bool is_in_group(const struct ana_case *c, size_t index, uint32_t group)
-{
-    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
-        if (p->kind == ANA_WAITING_COLLECTIVE && p->group == group)
-            return true;
-    return false;
-}
-
 /* Blames all ranks that are in one collective with this one. */
 static struct ana_ranks blame_all_with(struct ana_case *c, const struct ana_waiting *one)
 {
-    size_t *in = ana_case_room(c), n = 0;
-    for (size_t i = 0; in && i < c->count; i++)
-        if (is_in_group(c, i, one->group))
-            in[n++] = i;
-    ana_case_blame_all(c, ana_ranks_at(in, n));
-    return ana_ranks_at(in, n);
+    const struct ana_ranks in = ana_ranks_in(c, ana_group_at(c, one->group));
+    ana_case_blame_all(c, in);
+    return in;
 }
 
 /* Reports two collectives on different communicators, each lacking ranks that are in the other. */
@@ -110,6 +99,24 @@ static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
     return true;
 }
 
+/* The rank of the circle that waits for a message from any source, where most ranks of its knot wait for it by name;
+ * SIZE_MAX: none. */
+static size_t find_center(struct ana_case *c, const size_t *path, size_t n)
+{
+    size_t center = SIZE_MAX, peers = 0, waiting = 0;
+    for (size_t i = 0; i < n && center == SIZE_MAX; i++)
+        if (ana_waits_for_anybody(c, ana_rank_waiting(c, path[i])))
+            center = path[i];
+    for (size_t i = 0; i < c->count && center != SIZE_MAX; i++) {
+        if (i == center || ana_rank_knot(c, i) != ana_rank_knot(c, center))
+            continue;
+        struct ana_waiting *p = ana_rank_waiting(c, i);
+        peers++;
+        waiting += p && p->kind != ANA_WAITING_FINALIZE && !ana_waits_for_anybody(c, p) && ana_waits_for(c, p, center);
+    }
+    return peers >= 2 && waiting * 2 > peers ? center : SIZE_MAX;
+}
+
 bool ana_find_cycle(struct ana_case *c)
 {
     size_t *edges = ana_case_room(c), *path = ana_case_room(c), *seen = ana_case_room(c), n = 0;
@@ -118,8 +125,8 @@ bool ana_find_cycle(struct ana_case *c)
             n = circle_from(c, i, edges, path, seen);
     if (n == 0 || !ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, path, n), ana_case_lasted(c, path, n)))
         return false;
-    if (!ana_blame_deviants(c, path, n))
-        ana_case_blame_all(c, ana_ranks_at(path, n));
+    const size_t center = find_center(c, path, n);
+    ana_case_blame_all(c, center == SIZE_MAX ? ana_ranks_at(path, n) : ana_one_rank(center));
     advise(c, path, n);
     if (n == 1)
         ANA_SUMMARY(c, ANA_SAY_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));

@@ -48,6 +48,9 @@ enum ana_deaths_of { ANA_OF_DEAD = 1, ANA_OF_GONE = 2 };
 /* Looks at the ends of the ranks selected by `of`. */
 struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of);
 
+/* killed.c: the time, in ns, that a rank had been in its call (*call) or, NULL, outside MPI when it ended. */
+int64_t ana_stood_ns(struct ana_case *c, size_t index, const char **call);
+
 /* The earliest end, in job time, if every process that is gone was killed or told to end; else INT64_MAX. */
 int64_t ana_first_killed_ns(struct ana_case *c);
 

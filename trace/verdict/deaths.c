@@ -317,18 +317,13 @@ static bool any_unknown(const struct ana_case *c)
     return false;
 }
 
-/* Whether a rank did nothing more for a while before its end. */
-static bool stood_still(const struct ana_case *c, size_t index)
+/* Whether all did nothing more for a while before their ends. */
+static bool all_stood_still(struct ana_case *c)
 {
-    const struct ana_process *p = &c->members->process[index];
-    int64_t last = p->last_end_ns > p->rank.begin_ns ? p->last_end_ns : p->rank.begin_ns;
-    return ana_rank_blocked(c, index) || (!p->rank.inside && p->rank.end_ns - last >= c->rules.proof_ns);
-}
-
-static bool all_stood_still(const struct ana_case *c)
-{
+    const char *call;
     for (size_t i = 0; i < c->count; i++)
-        if (c->members->process[i].rank.state == ANA_RANK_DEAD && !stood_still(c, i))
+        if (c->members->process[i].rank.state == ANA_RANK_DEAD && !ana_rank_blocked(c, i) &&
+            (ana_stood_ns(c, i, &call) < c->rules.proof_ns || call))
             return false;
     return true;
 }

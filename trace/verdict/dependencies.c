@@ -4,6 +4,8 @@
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
+#define IN_TURNS_NS 1000000000 /* polls of one loop end within this of each other */
+
 static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_dependency_kind kind,
                            const struct trc_sig *sig, uint64_t sequence, int64_t begin_ns)
 {
@@ -156,6 +158,22 @@ static void add_requests(struct ana_case *c, struct ana_waiting *p)
         add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, sig, 0, p->since_ns);
 }
 
+/* Adds the needs of the poll that a loop makes in turns with this one: MPI_Iprobe, and MPI_Test of requests. */
+static void add_other_poll(struct ana_case *c, struct ana_waiting *p)
+{
+    const struct ana_last_events *e = ana_case_last_events(c, p->index);
+    const bool probes = trc_opclass_is_probe(p->call->opclass);
+    const struct ana_last_poll *own = probes ? &e->probe : &e->test, *other = probes ? &e->test : &e->probe;
+    if (!own->sig.flags || !other->sig.flags || own->thread != p->thread || other->thread != p->thread ||
+        other->end_ns < own->end_ns - IN_TURNS_NS)
+        return;
+    p->any = true;
+    if (probes)
+        add_requests(c, p);
+    else
+        add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, &other->sig, 0, p->since_ns);
+}
+
 /* ---- needs of a call ------------------------------------------------------------------------------------------ */
 
 enum { RECEIVER = 1, MESSAGE = 2, REQUESTS = 4, EPOCH = 8, LOCK = 16 };
@@ -211,4 +229,6 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
         c->dependency[c->dependencies - 1].half = true;
     if (needs & MESSAGE && in)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
+    if (p->kind == ANA_WAITING_POLL && !p->spins)
+        add_other_poll(c, p);
 }

@@ -5,13 +5,15 @@
 /* Limits for MPI_Init: on a busy machine it may take many seconds, and on many hosts a minute. */
 #define START_NS   INT64_C(30000000000) /* least duration of a start, or twice hang_ns, while no rank has come out */
 #define FOLLOW_NS  INT64_C(10000000000) /* .. and the least, or hang_ns, once a rank has */
+#define EARLY_NS   INT64_C(5000000000)  /* a slow start that has lasted so long is told as a wait */
 #define IDLE_SHARE 0.05                 /* share of a core: a process that has finalized and uses more is busy */
 
-/* Time that the rank has been blocked in a call of this class; -1: it is not. */
+/* Time that the rank has been blocked in a call of this class, after the end of the job that it has been in it; -1: it
+ * is not. */
 static int64_t blocked_in(const struct ana_case *c, size_t index, enum trc_opclass opclass)
 {
     for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
-        if (p->blocked && p->call->opclass == opclass)
+        if ((p->blocked || !c->live) && p->call->opclass == opclass)
             return p->lasted_ns;
     return -1;
 }
@@ -40,8 +42,7 @@ static bool open_door(struct ana_case *c, enum trc_opclass opclass, struct door 
     return door->inside > 0;
 }
 
-/* Finds the ranks of the first world that have made no file, and writes the first few to the finding. */
-static size_t find_absent(struct ana_case *c)
+size_t ana_blame_absent(struct ana_case *c)
 {
     struct ana_finding *f = c->out;
     size_t first, all = c->members->world_size;
@@ -94,32 +95,53 @@ static void say_inside(struct ana_case *c, const struct door *door, enum ana_sen
     ANA_NEXT(c, next);
 }
 
-static void say_not_started(struct ana_case *c, const struct door *door, size_t missing)
+void ana_say_absent(struct ana_case *c, size_t absent, const char *call, size_t inside)
 {
     enum { MOST = 4 }; /* ranks listed one by one */
-    ANA_SUMMARY(c, ANA_SAY_NOT_STARTED, .absent = missing < MOST ? missing : MOST, .count = (int64_t)missing,
-                .more = missing > MOST ? (int64_t)missing - MOST : 0, .call = {.name = door->call},
-                .number = (int64_t)door->inside, .other_number = (int64_t)c->members->world_size);
-    ANA_FACT(c, ANA_SAY_NO_FILE, .count = (int64_t)missing);
+    ANA_SUMMARY(c, ANA_SAY_NOT_STARTED, .absent = absent < MOST ? absent : MOST, .count = (int64_t)absent,
+                .more = absent > MOST ? (int64_t)absent - MOST : 0, .call = {.name = call}, .number = (int64_t)inside,
+                .other_number = (int64_t)c->members->world_size);
+    ANA_FACT(c, ANA_SAY_NO_FILE, .count = (int64_t)absent);
     ANA_NEXT(c, ANA_SAY_NEXT_BEFORE_START);
+}
+
+/* Settles on a start that hangs or, after a while, on one that is slow. */
+static bool settle_start(struct ana_case *c, enum ana_verdict_class id, int64_t lasted_ns)
+{
+    if (!ana_case_starting(c))
+        return ana_case_settle(c, id, ANA_LIKELY, lasted_ns);
+    c->out->state = ANA_VERDICT_WAITING;
+    c->out->id = id;
+    c->out->confidence = ANA_POSSIBLE;
+    c->out->since_ns = lasted_ns;
+    return lasted_ns >= EARLY_NS;
 }
 
 /* MPI_Init waits for all; a rank that has not called it has no file. */
 static bool stuck_in_init(struct ana_case *c, const struct door *door)
 {
-    size_t missing = door->past ? 0 : find_absent(c);
-    if (ana_case_starting(c) ||
-        !ana_case_settle(c, missing ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns)) {
+    size_t absent = door->past ? 0 : ana_blame_absent(c);
+    if (!settle_start(c, absent ? ANA_CLASS_MISSING : ANA_CLASS_INSIDE, door->lasted_ns)) {
+        c->out->state = ANA_VERDICT_HEALTHY;
         c->out->absents = 0;
         return false;
     }
     if (!door->past)
         ANA_FACT(c, ANA_SAY_SLOW_START, .time = start_limit(c, false));
-    if (missing)
-        say_not_started(c, door, missing);
+    if (absent)
+        ana_say_absent(c, absent, door->call, door->inside);
     else
         say_inside(c, door, ANA_SAY_NEXT_START);
     return true;
+}
+
+bool ana_say_killed_at_start(struct ana_case *c)
+{
+    struct door door;
+    const size_t absent = open_door(c, TRC_OP_INIT, &door) && !door.past ? ana_blame_absent(c) : 0;
+    if (absent)
+        ana_say_absent(c, absent, door.call, door.inside);
+    return absent;
 }
 
 static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
@@ -198,4 +220,30 @@ bool ana_find_alone(struct ana_case *c)
     ANA_FACT(c, ANA_SAY_KNOWS_NOBODY);
     ANA_NEXT(c, ANA_SAY_NEXT_LAUNCHER);
     return true;
+}
+
+/* The world of the processes on the other side of a communicator that MPI_Comm_spawn made; 0: it made none. */
+static uint32_t world_of_children(const struct ana_case *c, size_t index, const struct trc_comm *comm)
+{
+    const struct trc_file *file = ana_case_file(c, index);
+    const bool made = comm->def.flags & TRC_COMM_INTER && comm->def.flags & TRC_COMM_FOREIGN && comm->site &&
+                      strncmp(trc_call(file, comm->def.created_by)->name, "MPI_Comm_spawn", 14) == 0;
+    const size_t child = made ? ana_partner(c->job, index, comm, TRC_PEER_REMOTE) : SIZE_MAX;
+    return child == SIZE_MAX ? 0 : c->members->process[child].rank.world;
+}
+
+void ana_say_children(struct ana_case *c)
+{
+    const struct trc_comm *comm;
+    uint64_t created;
+    uint32_t told = 0; /* the worlds of children come behind the first, in order */
+    for (size_t i = 0; i < c->count && c->members->bridges; i++)
+        for (size_t k = 0; (comm = trc_comm_at(ana_case_file(c, i), k, &created)); k++) {
+            const uint32_t world = world_of_children(c, i, comm);
+            size_t first, n = world ? ana_ranks_below(c->job, world, INT32_MAX, &first) : 0;
+            if (!n || world <= told)
+                continue;
+            told = world;
+            ANA_FACT(c, ANA_SAY_CHILDREN, .who = {.first = first, .n = n}, .site = {i, comm->site});
+        }
 }

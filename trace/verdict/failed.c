@@ -59,9 +59,8 @@ static void say_callbacks(struct ana_case *c)
              .other_call = {.name = first->call->name}, .site = {first->index, first->nested->site});
     if (c->out->culprits == 0)
         ana_case_blame_all(c, ana_ranks_at(index, n));
-    for (size_t i = 0; i < c->out->culprits; i++)
-        if (c->out->culprit[i] == first->index)
-            ANA_NEXT(c, ANA_SAY_NEXT_CALLS_BACK, .call = {.name = name});
+    if (ana_is_culprit(c->out, first->index))
+        ANA_NEXT(c, ANA_SAY_NEXT_CALLS_BACK, .call = {.name = name});
 }
 
 void ana_say_failed(struct ana_case *c)

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct ana_kept {
+    struct ana_kept *before;
+};
+
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
 {
     /* One sample of a running job proves nothing. */

@@ -18,7 +18,7 @@ static bool has_heart(const struct ana_case *c, size_t index)
     return ana_process_beats(ana_case_head(c, index));
 }
 
-static int64_t stood_for(struct ana_case *c, size_t index, const char **call)
+int64_t ana_stood_ns(struct ana_case *c, size_t index, const char **call)
 {
     const struct ana_process *p = &c->members->process[index];
     *call = p->rank.inside;
@@ -45,7 +45,7 @@ static void say_places(struct ana_case *c)
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++) {
         const char *call;
-        int64_t stood = stood_for(c, i, &call);
+        int64_t stood = ana_stood_ns(c, i, &call);
         bool known =
             c->members->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i) && !c->members->process[i].rank.off;
         struct place *p = known ? place_of(place, &n, call) : NULL;
@@ -139,6 +139,11 @@ void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_con
     c->out->since_ns = 0;
     if (exited != SIZE_MAX) {
         say_exited(c, d, exited);
+        return;
+    }
+    if (ana_say_killed_at_start(c)) {
+        c->out->id = ANA_CLASS_MISSING;
+        c->out->confidence = ANA_POSSIBLE;
         return;
     }
     struct ana_fact fact = {.count = (int64_t)d->gone, .of = d->gone == c->count};

@@ -34,9 +34,7 @@ static bool python_duplicates(const struct ana_case *c)
 static bool has_fact(const struct ana_case *c, const char *key, const char *value)
 {
     for (size_t i = 0; i < c->count; i++) {
-        bool asked = c->out->culprits == 0;
-        for (size_t k = 0; k < c->out->culprits; k++)
-            asked |= c->out->culprit[k] == i;
+        bool asked = c->out->culprits == 0 || ana_is_culprit(c->out, i);
         const char *fact = asked ? trc_fact(ana_case_file(c, i), key) : NULL;
         if (fact && strncmp(fact, value, strlen(value)) == 0)
             return true;

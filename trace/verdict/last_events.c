@@ -188,6 +188,9 @@ static void note(struct reading *r, const struct trc_record *rec)
         note_lock(r, rec, call);
     if (call->opclass == TRC_OP_REQUEST)
         note_cancel(r, rec, call);
+    if (flags & TRC_SIG_POLL)
+        *(trc_opclass_is_probe(call->opclass) ? &r->last_events->probe : &r->last_events->test) =
+            (struct ana_last_poll){*rec->sig, r->thread, time_of(r, rec->end)};
     note_effect(r, rec, call->opclass);
     r->last_events->since_failed += rec->count;
     if (flags & TRC_SIG_FAILED && trc_opclass_is(call->opclass, TRC_FACT_WAITS)) {

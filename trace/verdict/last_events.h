@@ -25,6 +25,12 @@ struct ana_held_lock {
     int32_t target;    /* world rank; TRC_PEER_NONE: all, by MPI_Win_lock_all */
     bool shared;       /* MPI_LOCK_SHARED */
 };
+/* Calls that ask in vain, in a row or in turns with others; flags 0: none. */
+struct ana_last_poll {
+    struct trc_sig sig;
+    uint32_t thread;
+    int64_t end_ns;
+};
 enum { ANA_HELD_LOCKS = 16 };
 struct ana_last_events {
     struct ana_held_lock lock[ANA_HELD_LOCKS]; /* MPI_Win_lock(_all) calls without MPI_Win_unlock; the newest */
@@ -35,6 +41,7 @@ struct ana_last_events {
     struct ana_open_request *open; /* started and not completed, in order of start */
     size_t opens, open_room;
     int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
+    struct ana_last_poll probe, test;     /* the last that asked for a message, and for requests */
     int64_t effect_ns;                    /* end of the last call that completed anything; INT64_MIN none */
     uint64_t vain;                        /* calls since */
     struct ana_last_collective failed;    /* the last call that waits and returned an error; `call` NULL: none */
@@ -62,11 +69,11 @@ void ana_case_keep_last_events(struct ana_case *c);
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
                           size_t partner);
 
-/* Number of messages of `sender` that fit the dependency, but were taken by requests of the receiver for any source;
- * 0 where the file does not say. *all: number of such messages its receives took in all. Reads its streams in full:
- * only a few times a verdict. */
+/* Number of messages of `sender` that fit the dependency, but were taken by receives from any source or of any tag; 0
+ * where the file does not say. *all: number of such messages its receives took in all; *site: where the last of those
+ * was posted. Reads its streams in full: only a few times a verdict. */
 int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
-                                    int64_t *all);
+                                    int64_t *all, uint64_t *site);
 
 /* Messages that `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
 int64_t ana_messages(const struct ana_case *c, size_t from, size_t to, bool received);

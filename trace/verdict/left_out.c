@@ -215,8 +215,7 @@ static bool in_other_order(struct ana_case *c, const struct guess *g)
            !p->comm->def.remote_size && is_new_there(c, p) && is_new_there(c, other);
 }
 
-/* The ranks that wait in a collective. */
-static struct ana_ranks ranks_in(struct ana_case *c, const struct ana_group *g)
+struct ana_ranks ana_ranks_in(struct ana_case *c, const struct ana_group *g)
 {
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->count; i++)
@@ -235,7 +234,7 @@ bool ana_find_left_out(struct ana_case *c)
     if (orders) {
         c->out->next.id = ANA_SAY_NEXT_ORDERS;
         ANA_SUMMARY(c, ANA_SAY_TWO_ORDERS, .who = ANA_CULPRITS,
-                    .call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])), .others = ranks_in(c, g),
+                    .call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])), .others = ana_ranks_in(c, g),
                     .other_call = g->call);
         return true;
     }

@@ -50,27 +50,31 @@ static void add_item(const struct ana_case *c, size_t index, const struct trc_us
     }
 }
 
-/* The sign that the file has for the time since `from_ns`. */
+/* The sign that the file has for the time since `from_ns`, or for the second in which that lies. */
 static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_t from_ns)
 {
     const struct ana_clock *clock = c->members->clock;
     struct trc_usage_cursor *cursor = trc_usage_open(ana_case_file(c, index));
     struct trc_usage_item item;
-    struct counts sum = {0};
+    struct counts sum = {0}, before = {0};
+    bool counted = false;
     if (cursor)
         trc_usage_seek(cursor, ana_clock_ticks(clock, index, ana_time_within(from_ns)));
     while (cursor && trc_usage_next(cursor, &item) == TRC_OK) {
         int64_t begin = ana_clock_job_time(clock, index, item.begin), end = ana_clock_job_time(clock, index, item.end);
         if (begin >= ana_case_end(c, index))
             break;
-        if (begin < from_ns || end <= begin)
+        counted = true;
+        if (end <= from_ns || end <= begin)
             continue;
-        sum.span_us += (double)(end - begin) / 1e3;
-        add_item(c, index, &item, begin, &sum);
+        struct counts *to = begin < from_ns ? &before : &sum;
+        to->span_us += (double)(end - begin) / 1e3;
+        add_item(c, index, &item, begin, to);
     }
     trc_usage_close(cursor);
-    if (sum.span_us <= 0)
-        return ANA_LIFE_UNKNOWN;
+    sum = sum.span_us > 0 ? sum : before;
+    if (sum.span_us <= 0) /* that nothing was counted for so long shows that the recorder did not run, either */
+        return counted && c->live ? ANA_LIFE_UNCOUNTED : ANA_LIFE_UNKNOWN;
     bool device = ana_rank_is_in(c, index, ANA_WAITING_DEVICE); /* the driver spins, and threads of NCCL poll */
     return !device && is_busy(sum.cpu_us / sum.span_us, sum.queued_us / sum.span_us) ? ANA_LIFE_COMPUTES
            : sum.child_us >= BUSY_SHARE * sum.span_us                                ? ANA_LIFE_CHILD
@@ -154,10 +158,11 @@ bool ana_has_living_threads(struct ana_case *c, size_t index)
 static void say_life(struct ana_case *c, enum ana_life sign, const enum ana_life *of, double bytes)
 {
     static const enum ana_sentence says[ANA_LIVES] = {
-        [ANA_LIFE_UNSEEN] = ANA_SAY_UNSEEN_STACKS, [ANA_LIFE_UNKNOWN] = ANA_SAY_NOTHING,
-        [ANA_LIFE_NONE] = ANA_SAY_NOTHING,         [ANA_LIFE_SLEEPS] = ANA_SAY_SLEEPS,
-        [ANA_LIFE_WAKES] = ANA_SAY_WAKES,          [ANA_LIFE_READS] = ANA_SAY_READS,
-        [ANA_LIFE_CHILD] = ANA_SAY_CHILD,          [ANA_LIFE_COMPUTES] = ANA_SAY_COMPUTES};
+        [ANA_LIFE_UNKNOWN] = ANA_SAY_NOTHING,     [ANA_LIFE_NONE] = ANA_SAY_NOTHING,
+        [ANA_LIFE_UNCOUNTED] = ANA_SAY_UNCOUNTED, [ANA_LIFE_UNSEEN] = ANA_SAY_UNSEEN_STACKS,
+        [ANA_LIFE_SLEEPS] = ANA_SAY_SLEEPS,       [ANA_LIFE_WAKES] = ANA_SAY_WAKES,
+        [ANA_LIFE_READS] = ANA_SAY_READS,         [ANA_LIFE_CHILD] = ANA_SAY_CHILD,
+        [ANA_LIFE_COMPUTES] = ANA_SAY_COMPUTES};
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->out->culprits; i++)
         if (of[i] == sign)
@@ -193,7 +198,7 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
         f->culprits = 0;
         return false;
     }
-    for (enum ana_life sign = ANA_LIFE_UNSEEN; sign < ANA_LIVES; sign++)
+    for (enum ana_life sign = ANA_LIFE_UNCOUNTED; sign < ANA_LIVES; sign++)
         say_life(c, sign, of, bytes);
     return true;
 }

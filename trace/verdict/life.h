@@ -8,11 +8,12 @@
 enum ana_life {
     ANA_LIFE_UNKNOWN, /* nothing is counted */
     ANA_LIFE_NONE,
-    ANA_LIFE_UNSEEN, /* stacks are due, and show a sleep for a set time */
-    ANA_LIFE_SLEEPS, /* for a time that it set; or a thread or child process that it may wait for */
-    ANA_LIFE_WAKES,  /* again and again */
-    ANA_LIFE_READS,  /* or writes */
-    ANA_LIFE_CHILD,  /* a child process uses a processor */
+    ANA_LIFE_UNCOUNTED, /* counts are late: the machine is overloaded */
+    ANA_LIFE_UNSEEN,    /* stacks are due, and show a sleep for a set time */
+    ANA_LIFE_SLEEPS,    /* for a time that it set; or a thread or child process that it may wait for */
+    ANA_LIFE_WAKES,     /* again and again */
+    ANA_LIFE_READS,     /* or writes */
+    ANA_LIFE_CHILD,     /* a child process uses a processor */
     ANA_LIFE_COMPUTES,
     ANA_LIVES
 };

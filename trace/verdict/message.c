@@ -2,6 +2,15 @@
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict_impl.h"
 
+/* Whether receives from any source, or of any tag, took such messages: they may have been meant for this receive. */
+static bool is_taken_by_any(struct ana_case *c, const struct ana_dependency *w, size_t partner, struct ana_fact *fact)
+{
+    *fact = (struct ana_fact){ANA_SAY_TAKEN_BY_ANY, .who = ana_one_rank(w->index), .message = w,
+                              .others = ana_one_rank(partner), .site = {.index = w->index}};
+    fact->more = ana_dependency_taken_by_any(c, w, partner, &fact->count, &fact->site.address);
+    return fact->more > 0;
+}
+
 void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
 {
     bool taken = w->near_messages == 0 && w->taken, elsewhere = w->near_identity != w->identity;
@@ -12,10 +21,9 @@ void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t par
                 .who = ana_one_rank(w->index), .message = w, .others = ana_one_rank(partner), .number = w->near_tag);
     ANA_FACT(c, taken ? ANA_SAY_NOT_WAITED_FOR : ANA_SAY_NOT_RECEIVED, .who = ana_one_rank(w->index),
              .count = (int64_t)w->near_messages, .more = elsewhere);
-    int64_t all = 0, by_any = taken ? 0 : ana_dependency_taken_by_any(c, w, partner, &all);
-    if (by_any > 0)
-        ANA_FACT(c, ANA_SAY_TAKEN_BY_ANY, .who = ana_one_rank(w->index), .message = w, .others = ana_one_rank(partner),
-                 .count = all, .more = by_any);
+    struct ana_fact by_any;
+    if (!taken && is_taken_by_any(c, w, partner, &by_any))
+        ana_case_fact(c, by_any);
 }
 
 /* All ranks that wait for a message like this one, from the same source, that does not come. */
@@ -54,9 +62,9 @@ static void say_ahead(struct ana_case *c, size_t source, size_t index)
 static void say_never_sent(struct ana_case *c, const struct ana_dependency *w, const struct ana_waiting *source,
                            struct ana_ranks who)
 {
-    int64_t all = 0, by_any = ana_dependency_taken_by_any(c, w, source->index, &all);
-    ANA_SUMMARY(c, by_any > 0 ? ANA_SAY_TAKEN_BY_ANY : ANA_SAY_NEVER_SENT, .who = who, .message = w,
-                .others = ana_one_rank(source->index), .call = ana_waiting_call(source), .count = all, .more = by_any);
+    if (!is_taken_by_any(c, w, source->index, &c->out->summary))
+        ANA_SUMMARY(c, ANA_SAY_NEVER_SENT, .who = who, .message = w, .others = ana_one_rank(source->index),
+                    .call = ana_waiting_call(source));
     say_ahead(c, source->index, w->index);
 }
 

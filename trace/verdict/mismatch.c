@@ -94,7 +94,7 @@ static void meet(struct ana_case *c, const struct ana_group *g, uint64_t sequenc
         if (p->kind != ANA_WAITING_COLLECTIVE || p->sequence != sequence || p->identity != g->identity)
             continue;
         join(m, g->comm, p->index, (struct record){p->call, p->sig});
-        m->doubt |= trc_order_in_doubt(p->comm, sequence);
+        m->doubt |= trc_order_in_doubt(p->comm, sequence) || !trc_call_known(ana_case_file(c, p->index), p->sig->call);
     }
     size_t inside = m->count, looked = 0;
     for (size_t i = 0, k = 0; past && i < c->count && looked < MEMBERS_MAX; i++) {

@@ -42,21 +42,18 @@ static struct ana_fact fact_of(const struct ana_group *g, enum ana_sentence id)
                              .of = (int64_t)g->comm->def.size + g->comm->def.remote_size};
 }
 
-/* Whether the missing rank still makes progress elsewhere. That is no trouble for long: the waiting ranks may have
+/* Blames the missing ranks that still make progress elsewhere. That is no trouble for long: the waiting ranks may have
  * nothing else to do. When most of the communicator has waited many times as long as for a hang, it is worth a word. */
 static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t lasted)
 {
     size_t members = (size_t)(g->comm->def.size + g->comm->def.remote_size);
     if (!c->live || lasted == INT64_MAX || lasted / BUSY_TIMES < c->rules.hang_ns || g->inside * 2 <= members)
         return false;
-    bool free = false;
-    for (size_t i = 0; i < g->missing_count; i++)
-        free |= ana_rank_moves(c, g->missing[i]) && ana_case_known(c, g->missing[i]);
-    if (!free || !ana_case_settle(c, ANA_CLASS_MISSING, ANA_POSSIBLE, lasted))
-        return false;
     for (size_t i = 0; i < g->missing_count; i++)
         if (ana_rank_moves(c, g->missing[i]) && ana_case_known(c, g->missing[i]))
             ana_case_blame(c, g->missing[i]);
+    if (!c->out->culprits || !ana_case_settle(c, ANA_CLASS_MISSING, ANA_POSSIBLE, lasted))
+        return false;
     c->out->state = ANA_VERDICT_WAITING;
     return true;
 }
@@ -82,14 +79,17 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         c->out->culprits = 0;
         return false;
     }
-    struct ana_fact fact = fact_of(g, c->out->culprits ? ANA_SAY_NOT_COME : ANA_SAY_NOT_COME_NO_FILE);
+    const bool world = !c->out->culprits && !unknown && g->comm->def.flags & TRC_COMM_WORLD;
+    const size_t absent = world ? ana_blame_absent(c) : 0;
+    c->out->summary = fact_of(g, c->out->culprits ? ANA_SAY_NOT_COME
+                                 : unknown        ? ANA_SAY_NOT_COME_WORLD
+                                                  : ANA_SAY_NOT_COME_NO_FILE);
+    if (absent)
+        ana_say_absent(c, absent, g->call.name, g->inside);
     if (g->call.sig->flags & TRC_SIG_CONTROL) /* Horovod's background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
     if (unknown)
         c->out->confidence = ANA_POSSIBLE;
-    if (unknown && !c->out->culprits)
-        fact.id = ANA_SAY_NOT_COME_WORLD;
-    c->out->summary = fact;
     ANA_FACT(c, ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm, .time = lasted);
     if (slow)
         ANA_FACT(c, ANA_SAY_OTHERS_GET_ON);

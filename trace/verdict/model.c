@@ -426,6 +426,22 @@ size_t ana_waiting_for(struct ana_case *c, struct ana_waiting *waiting, size_t *
     return ana_graph_blockers(&c->graph, waiting->node, out, max);
 }
 
+bool ana_waits_for_anybody(const struct ana_case *c, const struct ana_waiting *p)
+{
+    for (const struct ana_dependency *d = ana_need(c, p, 0); p && d < ana_need(c, p, p->dependencies); d++)
+        if (d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY)
+            return true;
+    return false;
+}
+
+bool ana_waits_for(struct ana_case *c, struct ana_waiting *waiting, size_t index)
+{
+    size_t *blocker = ana_case_room(c), n = blocker ? ana_waiting_for(c, waiting, blocker, c->count) : 0;
+    while (n && blocker[n - 1] != index)
+        n--;
+    return n;
+}
+
 size_t ana_dependency_partner(const struct ana_case *c, const struct ana_dependency *d)
 {
     return ana_partner(c->job, d->index, d->comm, d->peer);

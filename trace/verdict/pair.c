@@ -5,12 +5,14 @@
 #define SCANS_MAX   16u     /* pairs of ranks whose streams are read in full for one verdict, however long they are, */
 #define RECORDS_MAX 400000u /* .. and more while both ends have had fewer records than this together */
 
-/* Messages of one communicator and tag. */
+/* Messages of one communicator and tag; by (thread, request, OPEN) a receive from any source or of any tag. */
 struct flow {
     int64_t sent, taken;
-    uint64_t next;            /* bytes of the first message that was not taken, once all that were are counted */
-    int64_t completed, exact; /* taken messages, by kind: by requests; by requests posted for this source */
+    uint64_t next;  /* bytes of the first message that was not taken, once all that were are counted */
+    int64_t by_any; /* taken by receives from any source, or of any tag */
+    uint64_t site;  /* site of the last such receive */
 };
+enum { OPEN = 1 };
 
 /* ---- by counters ------------------------------------------------------------------------------------------------ */
 
@@ -66,28 +68,44 @@ static bool takes_from(const struct ana_case *c, size_t index, const struct trc_
     return source == TRC_PEER_ANY || ana_partner(c->job, index, comm, source) == from;
 }
 
-static void count_record(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender,
-                         const struct trc_record *rec)
+static void count_sent(struct ana_case *c, struct ana_map *flows, size_t index, size_t other,
+                       const struct trc_record *rec)
 {
     const struct trc_sig *sig = rec->sig;
-    uint32_t flags = sig ? sig->flags : 0;
-    if (rec->kind != TRC_RECORD_EVENT || flags & (TRC_SIG_NESTED | TRC_SIG_POLL))
+    const bool back = sig->flags & TRC_SIG_CANCELLED && sig->flags & TRC_SIG_COMPLETE;
+    if (!(sig->flags & TRC_SIG_P2P_OUT) || !is_of(c, index, sig, sig->peer, other) ||
+        (sig->flags & TRC_SIG_COMPLETE && !back))
         return;
-    struct flow *flow = NULL;
-    if (sender && flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other)) {
-        bool back = flags & TRC_SIG_CANCELLED && flags & TRC_SIG_COMPLETE;
-        if ((!(flags & TRC_SIG_COMPLETE) || back) && (flow = flow_of(c, flows, index, sig, sig->tag)))
-            flow->sent += back ? -1 : 1;
-        if (!back && flow && flow->sent == flow->taken + 1)
-            flow->next = sig->sent;
-    }
-    bool comes = flags & TRC_SIG_P2P_IN && !(flags & TRC_SIG_CANCELLED);
-    if (sender || !comes || !is_of(c, index, sig, sig->source, other) ||
-        !(flow = flow_of(c, flows, index, sig, sig->rtag)))
+    struct flow *flow = flow_of(c, flows, index, sig, sig->tag);
+    if (flow)
+        flow->sent += back ? -1 : 1;
+    if (flow && !back && flow->sent == flow->taken + 1)
+        flow->next = sig->sent;
+}
+
+static void count_taken(struct ana_case *c, struct ana_map *flows, size_t index, size_t other,
+                        const struct trc_record *rec)
+{
+    const struct trc_sig *sig = rec->sig;
+    const bool starts = sig->flags & TRC_SIG_START, any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
+    if (!(sig->flags & TRC_SIG_P2P_IN) || sig->flags & TRC_SIG_CANCELLED)
         return;
-    flow->exact += flags & TRC_SIG_START ? 1 : 0;
-    flow->taken += flags & TRC_SIG_START ? 0 : 1;
-    flow->completed += flags & TRC_SIG_COMPLETE ? 1 : 0;
+    struct flow *open = starts && any && rec->request != UINT64_MAX
+                            ? ana_map_add(flows, rec->request_thread, rec->request, OPEN)
+                            : NULL;
+    if (open)
+        open->site = sig->site;
+    if (starts || !is_of(c, index, sig, sig->source, other))
+        return;
+    open = sig->flags & TRC_SIG_COMPLETE ? ana_map_find(flows, rec->request_thread, rec->request, OPEN) : NULL;
+    const bool by_any = open || sig->flags & (TRC_SIG_ANY_SOURCE | TRC_SIG_ANY_TAG);
+    const uint64_t site = open ? open->site : sig->site;
+    struct flow *flow = flow_of(c, flows, index, sig, sig->rtag);
+    if (!flow)
+        return;
+    flow->taken++;
+    flow->by_any += by_any;
+    flow->site = by_any ? site : flow->site;
 }
 
 /* Adds what rank `index` sent to (or took from) rank `other`.  False: some of it is no longer in the file. */
@@ -99,8 +117,14 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
         struct trc_cursor *cursor = trc_cursor_open(file, t);
         if (!cursor)
             return false;
-        for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;)
-            count_record(c, flows, index, other, sender, &rec);
+        for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;) {
+            if (rec.kind != TRC_RECORD_EVENT || !rec.sig || rec.sig->flags & (TRC_SIG_NESTED | TRC_SIG_POLL))
+                continue;
+            if (sender)
+                count_sent(c, flows, index, other, &rec);
+            else
+                count_taken(c, flows, index, other, &rec);
+        }
         trc_cursor_close(cursor);
     }
     for (const struct ana_waiting *p = ana_waits(c, index); sender && p < ana_waits(c, index + 1); p++) {
@@ -159,7 +183,7 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
         const struct flow *flow = ana_map_value(&flows, i);
         const uint64_t *key = ana_map_key(&flows, i);
         int64_t left = flow->sent - flow->taken;
-        any |= flow->sent || flow->taken;
+        any |= flow->sent || flow->taken; /* neither is of a receive */
         if (left <= 0)
             continue;
         if (key[0] == d->identity && (d->tag == TRC_TAG_ANY || (uint32_t)d->tag == key[1])) {
@@ -180,32 +204,21 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
     ana_map_free(&flows);
 }
 
-int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *d, size_t sender, int64_t *all)
+int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *d, size_t sender, int64_t *all,
+                                    uint64_t *site)
 {
     *all = 0;
     if (d->kind != ANA_DEPENDENCY_MESSAGE || d->peer < 0 || d->tag < 0 || c->scans++ >= SCANS_MAX)
         return 0;
-    const size_t receiver = d->index;
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_events(c, &flows, receiver, sender, false);
-    const struct flow *flow = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
-    const struct flow *any_tag = ana_map_find(&flows, d->identity, (uint32_t)TRC_TAG_ANY, 0);
-    int64_t taken = 0;
-    if (flow && complete && !(any_tag && any_tag->exact)) { /* receives of any tag would have to be told apart */
-        struct ana_last_events *last_events = ana_case_last_events(c, receiver);
-        int64_t open = 0;
-        for (size_t i = 0; i < last_events->opens; i++) {
-            const struct trc_sig *sig = &last_events->open[i].sig;
-            const struct trc_comm *comm = trc_comm(ana_case_file(c, receiver), sig->comm);
-            open += sig->flags & TRC_SIG_P2P_IN && comm && is_of(c, receiver, sig, sig->source, sender) &&
-                    sig->rtag == d->tag && ana_comm_identity(c->job, receiver, comm) == d->identity;
-        }
-        taken = flow->completed - (flow->exact - open);
-        *all = flow->taken;
-    }
+    const bool complete = count_events(c, &flows, d->index, sender, false);
+    const struct flow *found = complete ? ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0) : NULL;
+    const struct flow flow = found ? *found : (struct flow){0};
     ana_map_free(&flows);
-    return taken;
+    *all = flow.taken;
+    *site = flow.site;
+    return flow.by_any;
 }
 
 static uint64_t count_records(const struct ana_case *c, size_t index)

@@ -105,13 +105,9 @@ struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
 /* A rank that waits for this one, rather one that does not wait aside; SIZE_MAX: none does. */
 static size_t who_waits_for(struct ana_case *c, size_t index)
 {
-    size_t *edges = ana_case_room(c);
-    for (struct ana_waiting *p = c->waiting; edges && p < ana_waits(c, c->count); p++) {
-        size_t n = p->blocked && !p->aside && p->index != index ? ana_waiting_for(c, p, edges, c->count) : 0;
-        for (size_t k = 0; k < n; k++)
-            if (edges[k] == index)
-                return p->index;
-    }
+    for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        if (p->blocked && !p->aside && p->index != index && ana_waits_for(c, p, index))
+            return p->index;
     return SIZE_MAX;
 }
 

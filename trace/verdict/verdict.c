@@ -205,6 +205,7 @@ static void judge(struct ana_case *c)
     if (c->out->state == ANA_VERDICT_HUNG || c->out->state == ANA_VERDICT_ABORTED)
         ana_known_bad(c);
     ana_doubt_files(c);
+    ana_say_children(c);
     if (!now)
         ANA_FACT(c, ANA_SAY_WAS_SO);
 }

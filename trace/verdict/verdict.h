@@ -71,7 +71,7 @@ struct ana_verdict_value {
     double real;
 };
 struct ana_verdict_fact {
-    const char *id; /* name of its row in sentences.def: "SENT_FEWER" */
+    const char *id; /* name of its row in sentences.def: "NEVER_SENT" */
     char *text;
     size_t values;
     struct ana_verdict_value *value;

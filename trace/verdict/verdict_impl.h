@@ -43,6 +43,14 @@ bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t si
 struct ana_waiting *ana_other_leader(struct ana_case *c, const struct ana_waiting *p, size_t *index);
 /* ends.c: whether somebody is in MPI_Init, for no longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
+/* Blames the ranks of the first world that have made no file, the first few by name, and returns how many there are. */
+size_t ana_blame_absent(struct ana_case *c);
+/* Tells of ranks without a file that have not come to a call, where `inside` others wait. */
+void ana_say_absent(struct ana_case *c, size_t absent, const char *call, size_t inside);
+/* Tells of ranks without a file where all others ended in MPI_Init.  False: it is not so. */
+bool ana_say_killed_at_start(struct ana_case *c);
+/* Tells where the ranks of further worlds were spawned. */
+void ana_say_children(struct ana_case *c);
 /* stopped.c */
 enum ana_stop {
     ANA_MOVES,

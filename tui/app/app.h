@@ -76,6 +76,7 @@ struct tui_app {
     /* Work for idle time, while a job that has ended is shown: a piece of about `budget_ns`; false: no more is left.
      * NULL: there is none. */
     bool (*aside)(void *user, const struct ana_job *job, int64_t budget_ns);
+    void (*looked)(void *user, struct ana_job *job); /* called after each look at a job that runs; NULL: nothing is */
     void *aside_user;
 
     /* The selection, the same for all views. */

@@ -94,6 +94,8 @@ static bool look(struct loop *l)
         ana_job_look_at(app->job, app->cursor_rank);
     l->moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
     l->left = READ;
+    if (app->looked && !app->frozen && !tui_app_ended(app))
+        app->looked(app->aside_user, app->job);
     return !l->moved || tui_app_take(app);
 }
 

@@ -1,6 +1,8 @@
 #include "tui/commands/ask.h"
 #include "trace/job/job.h"
 #include "trace/members/bundle.h"
+#include "trace/stacks/stacks.h"
+#include "trace/verdict/verdict.h"
 #include "trace/util/now.h"
 
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #define SAMPLE_NS 50000000
+#define AGAIN_NS  INT64_C(10000000000) /* least time between two requests for a verdict */
 
 /* Asks the recorders of a folder, or of a file's folder, for stacks: touches the file that they watch.  Returns its
  * time of modification in ns, which names the request; 0, with errno, if that failed. */
@@ -81,4 +84,28 @@ void tui_wait_for_answers(struct ana_job *job, uint64_t asked, int64_t patience_
                 all = false;
         }
     }
+}
+
+/* Whether somebody is to blame whose stack was not taken yet. */
+static bool lacks_stacks(const struct ana_job *job, const struct ana_verdict *v)
+{
+    struct ana_stacks stacks;
+    bool lacks = false;
+    if ((v->state != ANA_VERDICT_HUNG && v->state != ANA_VERDICT_WAITING) || !ana_stacks_take(job, &stacks))
+        return false;
+    for (size_t i = 0; i < v->culprits && !lacks; i++)
+        lacks = tui_may_answer(ana_job_rank(job, v->culprit[i])) && !ana_stack_of(&stacks, v->culprit[i]);
+    ana_stacks_free(&stacks);
+    return lacks;
+}
+
+const struct ana_verdict *tui_sure_verdict(struct ana_job *job, const char *const *folder, int n, int64_t patience_ns)
+{
+    static int64_t asked_ns; /* 0: never */
+    const struct ana_verdict *v = ana_job_verdict(job);
+    if (!v || (asked_ns && ana_now_ns() - asked_ns < AGAIN_NS) || !lacks_stacks(job, v))
+        return v;
+    asked_ns = ana_now_ns();
+    tui_wait_for_answers(job, tui_ask_for_stacks(folder, n, false), patience_ns);
+    return ana_job_verdict(job);
 }

@@ -4,7 +4,7 @@
 #include "tui/commands/command.h"
 #include "tui/output/report_json.h"
 #include "tui/sources/outside.h"
-#include "trace/stacks/stacks.h"
+#include "tui/sources/running.h"
 #include "trace/job/parts.h"
 #include "trace/util/numfmt.h"
 #include "trace/headline/headline.h"
@@ -15,35 +15,81 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SAMPLE_S    1.0                 /* between two samples of a running job */
-#define MOST        12                  /* groups of ranks that are printed */
-#define NAMED       3                   /* ranks that run, whose places are looked up */
-#define PATIENCE_NS INT64_C(2000000000) /* for stacks, and for a thread that stops to be seen */
-#define SOON        1000000             /* calls */
+#define SAMPLE_S    1.0            /* between two samples of a running job */
+#define MOST        12             /* groups of ranks that are printed */
+#define NAMED       3              /* ranks that run, whose places are looked up */
+#define PATIENCE_NS TUI_ANSWERS_NS /* for a thread that stops to be seen, too */
+#define SOON        1000000        /* calls */
 #define NOTABLE     "no trouble, but worth a look: "
+
+/* Place of a main thread, seen from outside. */
+struct seen {
+    bool asleep_too; /* wanted also where the thread waits in a system call */
+    struct tui_outside_frame at;
+};
 
 static void copy_place(void *to, size_t i, const struct tui_outside_stack *stack)
 {
-    const struct tui_outside_frame *at = stack->runs ? tui_outside_place(stack) : NULL;
+    struct seen *seen = to;
+    const struct tui_outside_frame *at = stack->runs || seen->asleep_too ? tui_outside_place(stack) : NULL;
     (void)i;
     if (at)
-        *(struct tui_outside_frame *)to = *at;
+        seen->at = *at;
 }
 
-/* Prints the place of a rank's main thread that runs outside MPI on this host: the recorder takes no stack of it. */
+static struct tui_outside_frame see_place(int pid, bool asleep_too)
+{
+    struct seen seen = {asleep_too, {0}};
+    struct tui_outside *process = tui_outside_open(pid);
+    tui_outside_read(&process, 1, PATIENCE_NS, copy_place, &seen);
+    tui_outside_close(process);
+    return seen.at;
+}
+
+static bool is_here(const struct ana_rank *rank)
+{
+    char here[64] = "";
+    gethostname(here, sizeof here - 1);
+    return strcmp(here, rank->host) == 0;
+}
+
+static void print_place(const char *rank, const struct tui_outside_frame *at)
+{
+    if (*at->where)
+        printf("  why: rank %s is at %s%s%s now\n", rank, at->where, *at->function ? " in " : "", at->function);
+}
+
+/* Prints the place of a rank's main thread on this host of which the recorder takes no stack: it runs outside MPI, or
+ * it is in MPI_Init. */
 static void print_running(const struct ana_job *job, size_t index)
 {
     const struct ana_rank *rank = ana_job_rank(job, index);
-    struct tui_outside_frame at = {0};
-    char here[64] = "";
-    gethostname(here, sizeof here - 1);
-    bool runs = rank->state == ANA_RANK_RUN && !rank->inside && strcmp(here, rank->host) == 0;
-    struct tui_outside *process = runs ? tui_outside_open((int)rank->pid) : NULL;
-    tui_outside_read(&process, 1, PATIENCE_NS, copy_place, &at);
-    if (*at.where)
-        printf("  why: rank %s is at %s%s%s now\n", ana_rank_label(job, index).text, at.where,
-               *at.function ? " in " : "", at.function);
-    tui_outside_close(process);
+    const bool starts = trc_head(rank->file)->init_ticks == 0;
+    if (!is_here(rank) || !(starts ? rank->state == ANA_RANK_IN_MPI : rank->state == ANA_RANK_RUN && !rank->inside))
+        return;
+    const struct tui_outside_frame at = see_place((int)rank->pid, starts);
+    print_place(ana_rank_label(job, index).text, &at);
+}
+
+/* Prints the processes on this host that are ranks without a file, and their places. */
+static void print_absent(const struct ana_job *job, const struct ana_verdict *v)
+{
+    enum { MOST_RANKS = 1024 };
+    static struct tui_running_rank found[MOST_RANKS];
+    const struct ana_rank *any = v->absents ? ana_job_rank(job, 0) : NULL;
+    const size_t n = any && is_here(any) ? tui_running_siblings((int)any->pid, found, MOST_RANKS) : 0;
+    for (size_t i = 0, told = 0; i < v->absents && told < NAMED; i++)
+        for (size_t k = 0; k < n; k++) {
+            if (found[k].rank != v->absent[i])
+                continue;
+            char rank[64];
+            snprintf(rank, sizeof rank, "%d, process %d on this host,", found[k].rank, found[k].pid);
+            const struct tui_outside_frame at = see_place(found[k].pid, true);
+            print_place(rank, &at);
+            if (!*at.where)
+                printf("  why: rank %s is there\n", rank);
+            told++;
+        }
 }
 
 /* Prints the verdict; `words` replaces its headline unless NULL. */
@@ -65,6 +111,7 @@ static void print_text(const struct ana_job *job, const struct ana_verdict *v, c
         printf("  why: %s\n", v->fact[i].text);
     for (size_t i = 0; i < v->culprits && i < NAMED && named; i++)
         print_running(job, v->culprit[i]);
+    print_absent(job, v);
     for (size_t i = 0; i < v->divergences; i++)
         printf("%s    %s\n", i ? "" : "  where they part:\n", v->divergence[i]);
     if (v->next[0])
@@ -114,19 +161,6 @@ static void explain(struct ana_job *job, char *healthy, size_t size)
         read_events(job, healthy, size);
 }
 
-/* Whether somebody is to blame whose stack was not taken yet. */
-static bool lacks_stacks(const struct ana_job *job, const struct ana_verdict *v)
-{
-    struct ana_stacks stacks;
-    bool lacks = false;
-    if ((v->state != ANA_VERDICT_HUNG && v->state != ANA_VERDICT_WAITING) || !ana_stacks_take(job, &stacks))
-        return false;
-    for (size_t i = 0; i < v->culprits && !lacks; i++)
-        lacks = tui_may_answer(ana_job_rank(job, v->culprit[i])) && !ana_stack_of(&stacks, v->culprit[i]);
-    ana_stacks_free(&stacks);
-    return lacks;
-}
-
 static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double sample_s)
 {
     char healthy[512] = "";
@@ -136,11 +170,7 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
         return opened;
     ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, sample_s);
-    const struct ana_verdict *v = ana_job_verdict(job);
-    if (v && lacks_stacks(job, v)) {
-        tui_wait_for_answers(job, tui_ask_for_stacks(folders, n, false), PATIENCE_NS);
-        v = ana_job_verdict(job);
-    }
+    const struct ana_verdict *v = tui_sure_verdict(job, folders, n, PATIENCE_NS);
     if (v && v->state == ANA_VERDICT_HEALTHY) {
         explain(job, healthy, sizeof healthy);
         v = ana_job_verdict(job);
@@ -151,7 +181,8 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
         fputs(text, stdout);
     else if (v && !json)
         print_text(job, v, words);
-    bool done = v && (text || !json), waits = v && v->state == ANA_VERDICT_WAITING && hang_s > 0;
+    bool done = v && (text || !json),
+         waits = v && v->state == ANA_VERDICT_WAITING && hang_s > 0 && (double)v->since_ns >= hang_s * 1e9;
     int status = v && ana_verdict_state_alarms(v->state) ? TUI_EXIT_TROUBLE : waits ? TUI_EXIT_WAITING : TUI_EXIT_OK;
     free(text);
     ana_job_close(job);

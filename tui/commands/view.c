@@ -1,6 +1,7 @@
 /* hpctop [DIR..]: the screens. */
 #include "tui/commands/again.h"
 #include "tui/commands/arguments.h"
+#include "tui/commands/ask.h"
 #include "tui/commands/command.h"
 #include "tui/app/history.h"
 #include "tui/app/loop.h"
@@ -77,6 +78,13 @@ static bool read_again(void *user, const struct ana_job *shown, int64_t budget_n
     return goes_on && tui_again_step(again, budget_ns);
 }
 
+/* Asks for stacks that the verdict lacks; the answers come with a later look. */
+static void ask_for_stacks(void *user, struct ana_job *job)
+{
+    const struct tui_again *again = user;
+    tui_sure_verdict(job, again->folders, (int)again->count, 0);
+}
+
 /* Opens the job and shows it. */
 static int show_job(const char *const *folders, size_t n, const struct options *options)
 {
@@ -107,6 +115,7 @@ static int show_job(const char *const *folders, size_t n, const struct options *
     }
     struct tui_again again = {folders, n, NULL};
     app.aside = read_again;
+    app.looked = options->script ? NULL : ask_for_stacks;
     app.aside_user = &again;
     tui_settings_apply(&settings, &app);
     tui_marks_read(&app.marks, folders[0]);

@@ -2,6 +2,7 @@
 #include "tui/commands/again.h"
 #include "tui/commands/alarm.h"
 #include "tui/commands/arguments.h"
+#include "tui/commands/ask.h"
 #include "tui/commands/command.h"
 #include "tui/output/watch_line.h"
 #include "trace/session/session.h"
@@ -85,6 +86,7 @@ static int watch(const char *const *folders, int n, bool json, double every_s, s
     bool printed = true;
     ana_job_advance(job, BUDGET_NS);
     while (printed && !is_over(job)) {
+        tui_sure_verdict(job, folders, n, TUI_ANSWERS_NS);
         printed = print_line(job, json); /* current calls of ranks are news; their events are read while nobody waits */
         int64_t soon_ns = ana_job_due(job), left_ns = soon_ns - ana_now_ns();
         if (left_ns > 0)

@@ -27,4 +27,7 @@ struct tui_running_rank {
  * does.  Returns their number, at most `max`, by rank. */
 size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t max);
 
+/* Finds the ranks here of the job that a process belongs to, as tui_running_ranks does. */
+size_t tui_running_siblings(int pid, struct tui_running_rank *out, size_t max);
+
 #endif

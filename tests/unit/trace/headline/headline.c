@@ -243,6 +243,7 @@ static void ends(void)
     folder_make("dead");
     two = two_ranks();
     struct trc_sig recv = tb_sig(TB_RECV);
+    recv.comm = TB_WORLD;
     tb_inside(two.rank[1], 0, &recv, 3100000, 0);
     tb_running(two.rank[1], 3500000);
     two_write(two);
@@ -272,6 +273,7 @@ static void killed(void)
     folder_make("killed");
     struct two two = two_ranks();
     struct trc_sig recv = tb_sig(TB_RECV);
+    recv.comm = TB_WORLD;
     tb_inside(two.rank[1], 0, &recv, 3100000, 0);
     for (int i = 0; i < 2; i++)
         tb_running(two.rank[i], 192013000000 + i);
@@ -342,6 +344,7 @@ static void stuck(void)
             folder_this_process(two.rank[k]);
         }
         struct trc_sig recv = tb_sig(TB_RECV);
+        recv.comm = TB_WORLD;
         recv.flags = TRC_SIG_P2P_IN;
         recv.comm = TB_WORLD;
         recv.source = cases[i].source;

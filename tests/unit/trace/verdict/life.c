@@ -19,6 +19,8 @@ static uint64_t hundred_seconds_ago(void)
     return (uint64_t)(now.tv_sec - 100) * 1000000000u;
 }
 
+static int64_t counted_until = 99 * S; /* then the recorder counts nothing more */
+
 /* Judges a job, `live` or after all were killed, whose rank 2 has these counts each second from `from` to `to`;
  * `inside`: a second thread of it waits for a message from any rank. */
 static void life(const char *what, bool live, bool inside, const struct trc_usage *usage, size_t n, int64_t from,
@@ -40,7 +42,7 @@ static void life(const char *what, bool live, bool inside, const struct trc_usag
         }
         for (int64_t at = from; r == 2 && at < to; at += S)
             tb_usage(tb, at, at + S, usage, n);
-        for (int64_t at = to; r == 2 && n && at < 99 * S; at += S)
+        for (int64_t at = to; r == 2 && n && at < counted_until; at += S)
             tb_usage(tb, at, at + S, usage, 0);
         folder_write(tb, r);
         tb_free(tb);
@@ -105,6 +107,12 @@ int main(void)
     life("it was awake", true, false, &wakes, 1, 3 * S, 50 * S, hung, id, "2", missing);
     life("a thread polls inside MPI", true, true, polls, 2, 3 * S, 99 * S, hung, ANA_CLASS_CYCLE, "2", NULL);
     life("a thread waits, the main thread computes", true, true, works, 2, 3 * S, 99 * S, waiting, id, "2", missing);
+    counted_until = 60 * S;
+    life("its counts are late", true, false, &little, 1, 3 * S, 60 * S, waiting, id, "2", missing);
+    life("its counts were late when all were killed", false, false, &little, 1, 3 * S, 60 * S, hung, id, "2", missing);
+    counted_until = 70 * S;
+    life("one second is counted in part", true, false, &cpu, 1, 3 * S + S / 2, 70 * S, waiting, id, "2", missing);
+    counted_until = 99 * S;
     life("it computed until all were killed", false, false, &cpu, 1, 3 * S, 99 * S, ANA_VERDICT_ABORTED,
          ANA_CLASS_KILLED, "", NULL);
     life("it stood until all were killed", false, false, &little, 1, 3 * S, 99 * S, hung, id, "2", missing);

@@ -7,6 +7,7 @@
 
 #define S    INT64_C(1000000000)
 #define END  (100 * S)
+#define SITE 0x7fff12340000u
 #define MANY 10 /* more sends and receives at once than pairs of ranks are compared for one verdict */
 
 static void inside(struct tb *tb, enum tb_call call, int64_t since, int32_t source, int32_t tag)
@@ -33,7 +34,25 @@ static void by_any(struct tb *tb, int rank)
     inside(tb, TB_RECV, 20 * S, 0, 7);
 }
 
-/* A receive of any tag, but from rank 0, took it: nothing is said of receives from anyone. */
+/* A blocking one did. */
+static void by_blocking_any(struct tb *tb, int rank)
+{
+    struct trc_sig receive = tb_sig(TB_RECV);
+    receive.comm = TB_WORLD;
+    receive.source = 0;
+    receive.rtag = 7;
+    receive.flags = TRC_SIG_P2P_IN | TRC_SIG_ANY_SOURCE;
+    receive.site = SITE;
+    if (rank != 1) {
+        by_any(tb, rank);
+        return;
+    }
+    tb_site(tb, SITE, "collect", "farm");
+    tb_event(tb, 0, &receive, 3 * S, 3 * S + 2000, (struct tb_more){0});
+    inside(tb, TB_RECV, 20 * S, 0, 7);
+}
+
+/* A receive of any tag, but from rank 0, took it. */
 static void by_any_tag(struct tb *tb, int rank)
 {
     if (rank != 1) {
@@ -199,6 +218,41 @@ static void exchange(struct tb *tb, int rank, bool sends)
     tb_inside(tb, 0, &sig, 20 * S, 0);
 }
 
+/* All loop over MPI_Iprobe of one tag and MPI_Test: rank 2's send has another tag, the others have started what it has
+ * not come to. */
+static void polls_in_turns(struct tb *tb, int rank)
+{
+    struct trc_sig probe = tb_sig(TB_IPROBE), test = tb_sig(TB_TEST), start = tb_sig(TB_IALLREDUCE);
+    probe.comm = start.comm = TB_WORLD;
+    probe.source = TRC_PEER_ANY;
+    probe.rtag = 7;
+    probe.flags = test.flags = TRC_SIG_POLL;
+    start.flags = TRC_SIG_COLL | TRC_SIG_START;
+    if (rank == 2)
+        tb_isend(tb, 0, 3 * S, 3 * S + 100, 0, 8, 8);
+    else
+        tb_event(tb, 0, &start, 3 * S, 3 * S + 100, (struct tb_more){.sequence = 1});
+    tb_fold(tb, 0, rank ? &probe : &test, 4 * S, END - 2000, 100, 1000);
+    tb_fold(tb, 0, rank ? &test : &probe, 4 * S + 1000, END - 1000, 100, 1000);
+}
+
+/* Rank 1 gave a communicator that it had freed. */
+static void freed(struct tb *tb, int rank)
+{
+    struct trc_sig barrier = tb_sig(TB_BARRIER);
+    if (rank == 1)
+        tb_inside(tb, 0, &barrier, 20 * S, 0);
+    else
+        inside(tb, TB_BARRIER, 20 * S, 0, 0);
+}
+
+/* The last of four ranks has no file. */
+static void without_a_file(struct tb *tb, int rank)
+{
+    (void)rank;
+    inside(tb, TB_BARRIER, 20 * S, 0, 0);
+}
+
 /* Both receive from an end where nobody sends. */
 static void no_end(struct tb *tb, int rank)
 {
@@ -218,8 +272,15 @@ static const struct {
     const char *says; /* text of the summary, a fact, the advice or of what a rank does */
 } cases[] = {
     {"taken by a receive from anyone", 3, by_any, ANA_CLASS_UNMATCHED,
-     "of 1 that rank 0 sent, its receives from any source took 1"},
-    {"taken by a receive of any tag", 3, by_any_tag, ANA_CLASS_UNMATCHED, "that was never sent; rank 0"},
+     "of 1 that rank 0 sent, its receives from any source or of any tag took 1"},
+    {"taken by a blocking receive from anyone", 3, by_blocking_any, ANA_CLASS_UNMATCHED,
+     "of any tag took 1, the last at collect"},
+    {"taken by a receive of any tag", 3, by_any_tag, ANA_CLASS_UNMATCHED, "or of any tag took 1"},
+    {"polls in turns", 3, polls_in_turns, ANA_CLASS_UNMATCHED, "rank 2 sent one with tag 8, which nobody receives"},
+    {"a communicator that was freed", 2, freed, ANA_CLASS_MISSING,
+     "in MPI_Barrier on a communicator that is not known (freed, or null)"},
+    {"a rank without a file", 3, without_a_file, ANA_CLASS_MISSING,
+     "rank 3 has not called MPI_Barrier, where 3 of 4 wait"},
     {"any tag, on another communicator", 3, elsewhere, ANA_CLASS_UNMATCHED,
      "rank 0 sent one with tag 7 on another communicator, which nobody receives"},
     {"another one was taken", 3, of_another, ANA_CLASS_UNMATCHED,
@@ -249,7 +310,7 @@ int main(void)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         folder_make("messages");
         for (int r = 0; r < cases[k].ranks; r++) {
-            struct tb *tb = tb_new(r, cases[k].ranks);
+            struct tb *tb = tb_new(r, cases[k].ranks + (cases[k].make == without_a_file));
             tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
             tb_running(tb, END);
             cases[k].make(tb, r);
