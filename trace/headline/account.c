@@ -7,7 +7,8 @@
 #include "trace/headline/headline_impl.h"
 #include <string.h>
 
-#define START_NS 5e9 /* time of a rank in MPI_Init and MPI_Finalize that is worth a word, if it is most of the run */
+#define MORE_THAN_ALONE 0.1 /* excess over the share of time that ranks wait for each other: others run there, too */
+#define START_NS        5e9 /* time of a rank in MPI_Init and MPI_Finalize that is worth a word, if most of the run */
 
 /* The time of all ranks in MPI_Init and MPI_Finalize, in ns. */
 static double edge_ns(const struct ana_summary *s)
@@ -119,13 +120,15 @@ static void say_queued(const struct ana_job *job, const struct ana_summary *s, s
     find_crowd(job, s, &crowd, list, sizeof list);
     const size_t cpus = ana_cpus_count(&crowd.cpus), users = crowd.host == SIZE_MAX ? 0 : count_users(job, &crowd);
     const bool named = ana_job_info(job).hosts > 1 && crowd.host != SIZE_MAX;
-    const struct ana_figure part = ana_share(crowd.queued_ns / crowd.time_ns);
+    const double share = crowd.queued_ns / crowd.time_ns, alone = users ? 1 - (double)cpus / (double)users : 0;
+    const struct ana_figure part = ana_share(share);
     if (crowd.affinity)
         snprintf(with, sizeof with, " (affinity %s)", crowd.affinity);
     if (cpus && users > cpus)
-        ana_line_say(line, "%zu ranks%s%s share %zu processor%s%s: they wait for one %s of the time%s", users,
+        ana_line_say(line, "%zu ranks%s%s share %zu processor%s%s%s: they wait for one %s of the time%s", users,
                      named ? " on " : "", named ? ana_job_info(job).host[crowd.host] : "", cpus, cpus == 1 ? "" : "s",
-                     with, part.text, ana_span_words(s));
+                     with, share > alone + MORE_THAN_ALONE ? " with others, or under a limit" : "", part.text,
+                     ana_span_words(s));
     else
         ana_line_say(line,
                      "%s wait%s for a processor %s of the time%s%s: other processes or threads run there, or a limit "
