@@ -83,7 +83,7 @@ static uint32_t make_leaf(struct making *m, const struct ana_path_part *part)
     const struct trc_file *file = ana_job_members(m->job)->process[part->index].rank.file;
     const struct trc_path *path = trc_path_of(file, part->site);
     const uint32_t place = path ? trc_path_place(file, path) : 0;
-    struct ana_path_node like = {.is_region = true, .index = part->index, .site = part->site};
+    struct ana_path_node like = {.is_region = true, .index = part->index};
     uint32_t at = UINT32_MAX;
     const char *region = part->around ? trc_region(file, part->around - 1) : NULL;
     if (region) {

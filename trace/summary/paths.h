@@ -11,10 +11,9 @@ struct ana_path_node {
     uint32_t level;              /* 0: it has no parent */
     bool is_region, is_call;     /* else it is a function */
     bool has_parts;              /* it has nodes below it */
-    size_t index;                /* a rank whose calls are here, */
-    uint64_t site;               /* and one of their sites; of all calls of a node one */
-    uint64_t identity;           /* of the names from the top to here */
-    int64_t time_ns, waiting_ns; /* of all calls below, all ranks in view */
+    size_t index;                /* rank that calls here; the first one that was seen */
+    uint64_t identity;           /* hash of the names from the top to here */
+    int64_t time_ns, waiting_ns; /* sums over all calls below, all ranks in view */
     uint64_t calls, sent;
 };
 

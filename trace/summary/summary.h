@@ -261,7 +261,7 @@ struct ana_summary {
     struct ana_wait *waits;
     size_t site_count; /* sorted by time */
     struct ana_site *sites;
-    struct ana_path_part *path_parts; /* what they were made of */
+    struct ana_path_part *path_parts; /* parts of these sites, a rank and a path each */
     size_t path_part_count;
     size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
     struct ana_segment_stat *segments;

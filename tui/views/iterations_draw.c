@@ -3,6 +3,7 @@
 #include "tui/widgets/plot.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { BELOW = 2, LIST = 4 };
 
@@ -76,7 +77,7 @@ static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_
     const struct ana_loop_level *loop = tui_iterations_loop(app);
     char words[400];
     o->list = (struct tui_rect){rect.x, rect.y + 1, rect.w, rect.h - 1};
-    tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, tui_iterations_slow(app) ? "SLOWEST" : "");
+    tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, tui_iterations_slow(app) ? "SLOWEST ITERATIONS" : "");
     for (size_t i = 0; i < tui_iterations_slow(app) && (int)i < o->list.h; i++) {
         bool here = o->focus == TUI_FOCUS_SLOWEST && i == o->slow;
         ana_iteration_words(app->job, loop, &loop->slow[i], words, sizeof words);
@@ -84,7 +85,7 @@ static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_
         if (here)
             tui_fill(grid, (struct tui_rect){rect.x, o->list.y + (int)i, rect.w, 1}, style, ' '),
                 tui_put_char(grid, o->list, 0, (int)i, style, '>');
-        tui_put(grid, o->list, 1, (int)i, style, words);
+        tui_put(grid, o->list, 1, (int)i, style, words + strlen("iteration "));
     }
 }
 
