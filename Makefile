@@ -114,8 +114,9 @@ unit: $(UNIT_BIN) $(YARDSTICK) $(MANY)
 RECORDER = $(BUILD)/tests/librecorder.a
 PUBLIC_OBJ = $(filter %/wrap.pic.o %/lookup.pic.o,$(IPO_OBJ))
 INNER_OBJ = $(filter-out $(PUBLIC_OBJ),$(IPO_OBJ)) $(PUBLIC_OBJ:%.pic.o=%.inner.o) $(FAKE_SRC:%.c=$(BUILD)/%.o)
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 %.inner.o: %.pic.o
-	$(Q)objcopy --wildcard -L 'MPI_*' -L 'nccl*' -L dlsym $< $@
+	$(Q)$(OBJCOPY) --wildcard -L 'MPI_*' -L 'nccl*' -L dlsym $< $@
 $(RECORDER): $(INNER_OBJ)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@; ar rcs $@ $^

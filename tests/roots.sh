@@ -37,10 +37,10 @@ options=(--format=directory --include="${wanted#* }" --variant=apt
 [ -z "$foreign" ] || options+=(--variant=extract --architectures="$foreign")
 # Old releases are no longer signed anew, and snapshots of new ones may be some weeks old.
 options+=(--aptopt='Acquire::Check-Valid-Until "false"')
-mirror=() # Its support has ended, and what its security archive lists can no longer be had: only the release itself.
-if [ "$release" = bullseye ]; then
+mirror=() # The security archive has ended its support of one, and has nothing for the other: only the release itself.
+if [ "$release" = bullseye ] || [ "$foreign" = ppc64el ]; then
     site=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -E '/debian/?$' | head -n 1)
-    [ -z "$site" ] || mirror=("deb $site bullseye main")
+    [ -z "$site" ] || mirror=("deb $site $release main")
 fi
 own= # mounts of its own, which end with it
 if [ "$(id -u)" -eq 0 ]; then
@@ -51,4 +51,8 @@ if ! $own mmdebstrap "${options[@]}" "$release" "$root.new" ${mirror[@]+"${mirro
     rm -rf --one-file-system "$root.new"
     cannot "$(grep -E '^E: |^Err:|error' "$log" | head -n 1 | cut -c 1-200)"
 fi
+# Linker and emulator follow links as they are: an absolute one would lead to the loader of this machine.
+for link in "$root.new"/lib64/*; do
+    [ -z "$foreign" ] || [ "$(readlink "$link" | cut -c 1)" != / ] || ln -sfn "..$(readlink "$link")" "$link"
+done
 mv "$root.new" "$root" && echo "$wanted" >"$mark" && echo "$root"

@@ -5,7 +5,7 @@
 #   tests/setup.sh long     that, and what the long tests need
 #   tests/setup.sh roots    what unpacks other Debian releases and runs programs in them
 #   tests/setup.sh programs programs of Debian's that speak MPI: all of make check-programs
-#   tests/setup.sh matrix   that, and the compiler and emulator for aarch64: all of make check-matrix
+#   tests/setup.sh matrix   that, and compilers and emulator for other processors: all of make check-matrix
 # Does nothing where everything is there.  Where it cannot install, it says what is missing and goes on: make will tell.
 set -u
 
@@ -14,7 +14,7 @@ check="$build tmux python3 python3-pip python3-mpi4py strace binutils clang clan
 check="$check musl-tools python3-venv python3-numpy libunwind-dev g++ libgloo-dev"
 check="$check python3-jsonschema python3-prometheus-client libotf2-trace-dev otf2-tools python3-otf2 zsh fish groff-base libbz2-dev libsqlite3-0"
 roots="mmdebstrap debian-archive-keyring bubblewrap uidmap"
-matrix="$check $roots gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user python3-dev"
+matrix="$check $roots gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross qemu-user python3-dev"
 programs="$check hpcc netpipe-openmpi scalapack-mpi-test lammps python3-petsc4py python3-h5py-mpi python3-mpi4py-fft nwchem-openmpi"
 
 case "${1-check}" in

@@ -7,17 +7,18 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "interpose/arch/chained.h"
+
 #define IPO_OLD_GLIBC "GLIBC_2.17"
 
 #define IPO_RELOCATES_SLOT(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
 #define IPO_RELOCATES_DATA(type) ((type) == R_AARCH64_ABS64)
 
-#define IPO_OLD_SYSTEM_CALLS(CALL)
-
 /* ---- clock ------------------------------------------------------------------------------------------------------- */
 
 /* The counter has steps of 10 to 40 ns on many machines: CLOCK_MONOTONIC is read. */
-#define IPO_HAS_TSC 0
+#define IPO_HAS_TSC      0
+#define IPO_CLOCK_SOURCE ""
 
 /* Never called. */
 static inline uint64_t ipo_tsc(void)
@@ -29,14 +30,23 @@ static inline uint64_t ipo_tsc(void)
 
 enum { IPO_REGS = 33, IPO_REG_FP = 29, IPO_REG_SP = 31, IPO_REG_RA = 30, IPO_REG_PC = 32 };
 
+enum { IPO_FOREIGN_REGS = IPO_REGS };
+#define IPO_REGISTER(foreign) ((foreign) < IPO_REGS ? (foreign) : IPO_REGS)
+
+#define IPO_LIBUNWIND         "aarch64"
+#define IPO_PREFERS_LIBUNWIND 0
+
 /* The upper bits may be a signature of pointer authentication. */
 #define IPO_ADDRESS_BITS 0x0000ffffffffffffu
 
-#define IPO_FRAME_TO_STACK 0u
+#define IPO_FRAME_HERE __builtin_frame_address(0)
+enum { IPO_FRAME_CALLER = 0, IPO_FRAME_RETURN = 1, IPO_FRAME_WORDS = 2 };
+
+#define IPO_FRAME_TO_STACK (-1)
+
+#define IPO_HAS_BACK_CHAIN 0
 
 #define IPO_STACK_TO_SIGINFO 0u
-
-#define IPO_HAS_FRAME_CHAIN 1
 
 /* X0 to X30 and the stack pointer. */
 static inline unsigned ipo_context_registers(const ucontext_t *context, uint64_t *reg, uint64_t *pc)
@@ -48,29 +58,6 @@ static inline unsigned ipo_context_registers(const ucontext_t *context, uint64_t
     return 32;
 }
 
-/* A call with a context is taken for the kernel's: its frame is at no fixed distance. */
-static inline bool ipo_is_called_by_kernel(const char *frame, const void *context)
-{
-    (void)frame;
-    return context != NULL;
-}
-
-/* ---- instructions ------------------------------------------------------------------------------------------------ */
-
-enum { IPO_CALL_BYTES = 4, IPO_JUMP_BYTES = 4 };
-
-/* Never called, since frames are chained. */
-static inline bool ipo_decode_call(uint64_t to, const uint8_t code[IPO_CALL_BYTES], uint64_t *target, uint64_t *slot)
-{
-    (void)to, (void)code, (void)target, (void)slot;
-    return false;
-}
-
-/* Never called. */
-static inline uint64_t ipo_decode_jump(uint64_t address, const uint8_t entry[IPO_JUMP_BYTES])
-{
-    (void)address, (void)entry;
-    return 0;
-}
+#define IPO_JUMP(function, ...) (function)(__VA_ARGS__)
 
 #endif

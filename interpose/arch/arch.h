@@ -7,11 +7,10 @@
 #include "interpose/arch/x86_64.h"
 #elif defined(__aarch64__)
 #include "interpose/arch/aarch64.h"
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+#include "interpose/arch/ppc64le.h"
 #else
-#error "libtrace.so is for x86-64 and aarch64; another processor needs a header in interpose/arch"
+#error "libtrace.so is for x86-64, aarch64 and ppc64le; another processor needs a header in interpose/arch"
 #endif
-
-/* Words at __builtin_frame_address(0), equal on all processors. */
-enum { IPO_FRAME_CALLER /* the caller's frame */, IPO_FRAME_RETURN /* return address */, IPO_FRAME_WORDS };
 
 #endif

@@ -15,25 +15,13 @@
 #define IPO_RELOCATES_SLOT(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT)
 #define IPO_RELOCATES_DATA(type) ((type) == R_X86_64_64)
 
-/* System calls that newer processors lack: CALL(name, word, argument that is a descriptor or -1). */
-#define IPO_OLD_SYSTEM_CALLS(CALL)                                                                                     \
-    CALL(open, "open", PATH_FIRST)                                                                                     \
-    CALL(poll, "poll", -1)                                                                                             \
-    CALL(select, "select", -1)                                                                                         \
-    CALL(pause, "pause", -1)                                                                                           \
-    CALL(epoll_wait, "epoll_wait", 0)                                                                                  \
-    CALL(stat, "stat", PATH_FIRST)                                                                                     \
-    CALL(lstat, "stat", PATH_FIRST)                                                                                    \
-    CALL(unlink, "unlink", PATH_FIRST)                                                                                 \
-    CALL(rename, "rename", PATH_FIRST)                                                                                 \
-    CALL(mkdir, "mkdir", PATH_FIRST)
-
 /* ---- clock ------------------------------------------------------------------------------------------------------- */
 
-/* 1: the processor has a time stamp counter worth reading. */
-#define IPO_HAS_TSC 1
+/* 1: the processor has a counter of time worth reading, where the kernel's clock source has this name. */
+#define IPO_HAS_TSC      1
+#define IPO_CLOCK_SOURCE "tsc"
 
-/* Time stamp counter, in ticks.  Any thread, record path. */
+/* The counter of time, in ticks.  Any thread, record path. */
 static inline uint64_t ipo_tsc(void)
 {
     return __builtin_ia32_rdtsc();
@@ -44,11 +32,26 @@ static inline uint64_t ipo_tsc(void)
 /* Registers by DWARF's numbers: how many, frame pointer, stack pointer, return address, program counter. */
 enum { IPO_REGS = 17, IPO_REG_FP = 6, IPO_REG_SP = 7, IPO_REG_RA = 16, IPO_REG_PC = 16 };
 
+/* Number here of a register that DWARF or libunwind gives a number below IPO_FOREIGN_REGS; IPO_REGS: none of ours. */
+enum { IPO_FOREIGN_REGS = IPO_REGS };
+#define IPO_REGISTER(foreign) ((foreign) < IPO_REGS ? (foreign) : IPO_REGS)
+
+/* Name of the processor in libunwind, and whether that unwinds unless HPCTOP_UNWIND says otherwise. */
+#define IPO_LIBUNWIND         "x86_64"
+#define IPO_PREFERS_LIBUNWIND 0
+
 /* Bits of a return address that are the address. */
 #define IPO_ADDRESS_BITS UINT64_MAX
 
-/* Bytes from a frame's address to the caller's stack pointer after the return; 0: not known. */
-#define IPO_FRAME_TO_STACK 16u
+/* Address of a function's frame, in the function itself, and words there: the caller's frame, the return address. */
+#define IPO_FRAME_HERE __builtin_frame_address(0)
+enum { IPO_FRAME_CALLER = 0, IPO_FRAME_RETURN = 1, IPO_FRAME_WORDS = 2 };
+
+/* Bytes from a frame's address to the caller's stack pointer after the return; -1: not known. */
+#define IPO_FRAME_TO_STACK 16
+
+/* 1: the word at the stack pointer is the caller's stack pointer, in every function that has a frame. */
+#define IPO_HAS_BACK_CHAIN 0
 
 /* Bytes from the stack pointer that a signal's handler returns with to the siginfo_t that the kernel has stored. */
 #define IPO_STACK_TO_SIGINFO 304u
@@ -73,6 +76,10 @@ static inline bool ipo_is_called_by_kernel(const char *frame, const void *contex
 {
     return frame + 16 == context;
 }
+
+/* Calls a function as the last act of another one, by a jump: `function` finds its caller's return address and stack.
+ * At most seven arguments, words. */
+#define IPO_JUMP(function, ...) (function)(__VA_ARGS__)
 
 /* ---- instructions ------------------------------------------------------------------------------------------------ */
 

@@ -85,10 +85,19 @@ static const struct {
     {SYS_semtimedop, "semop", -1},
     {SYS_msgrcv, "msgrcv", -1},
     {SYS_unlinkat, "unlink", PATH_SECOND},
-#define CALL(name, word, descriptor) {SYS_##name, word, descriptor},
-    IPO_OLD_SYSTEM_CALLS(CALL)
-#undef CALL
-        {SYS_newfstatat, "stat", PATH_SECOND},
+    {SYS_newfstatat, "stat", PATH_SECOND},
+#ifdef SYS_open /* newer processors lack these */
+    {SYS_open, "open", PATH_FIRST},
+    {SYS_poll, "poll", -1},
+    {SYS_select, "select", -1},
+    {SYS_pause, "pause", -1},
+    {SYS_epoll_wait, "epoll_wait", 0},
+    {SYS_stat, "stat", PATH_FIRST},
+    {SYS_lstat, "stat", PATH_FIRST},
+    {SYS_unlink, "unlink", PATH_FIRST},
+    {SYS_rename, "rename", PATH_FIRST},
+    {SYS_mkdir, "mkdir", PATH_FIRST},
+#endif
 };
 
 bool ipo_directory(const char *path, void (*found)(void *context, const char *name), void *context)

@@ -39,7 +39,7 @@ typedef uintptr_t w;
     __attribute__((used)) void ipo_##binding##_##name(P##arity w ierr, w length, w second)                             \
     {                                                                                                                  \
         w words[] = {A##arity ierr, length, second};                                                                   \
-        ipo_fortran_call(IPO_##name, IPO_##binding, words, __builtin_frame_address(0), __builtin_return_address(0),    \
+        ipo_fortran_call(IPO_##name, IPO_##binding, words, IPO_FRAME_HERE, __builtin_return_address(0),                \
                          __builtin_dwarf_cfa());                                                                       \
     }
 

@@ -151,7 +151,7 @@ bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_com
     if (__builtin_expect(thread->outer != NULL, 0))
         ipo_call_left(thread);
     thread->outer = frame;
-    thread->outer_site = ((const uint64_t *)frame->address)[1];
+    thread->outer_site = ((const uint64_t *)frame->address)[IPO_FRAME_RETURN];
     describe(frame, id, options, data);
     frame->index = trc_stream_intern(&thread->stream, &frame->sig);
     struct trc_thread *live = &thread->stream.page->thread;

@@ -101,7 +101,7 @@ bool ipo_tsc_is_good(void)
     char source[32] = "";
     if (IPO_HAS_TSC)
         ipo_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
-    return strcmp(source, "tsc") == 0;
+    return source[0] && strcmp(source, IPO_CLOCK_SOURCE) == 0;
 }
 
 bool ipo_is_local(const char *folder, bool *reserves)

@@ -32,5 +32,5 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
     }
     if (__builtin_expect(real && *ipo_armed, 0))
         ipo_loads_check();
-    return system(handle, name);
+    return IPO_JUMP(system, handle, name);
 }

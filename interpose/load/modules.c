@@ -78,13 +78,16 @@ static bool add_mapping(const struct mapping *m, void *unused)
 /* Calls `take` with each line of the process's maps until it returns false.  `buffer` is the caller's. */
 static void read_lines(char *buffer, size_t size, bool (*take)(const struct mapping *m, void *with), void *with)
 {
-    /* The calling thread's own (Linux 3.17): /proc/self/maps is empty once the main thread has left. */
-    int fd = trc_sys_open("/proc/thread-self/maps");
-    if (fd < 0)
-        fd = trc_sys_open("/proc/self/maps");
+    int fd = trc_sys_open("/proc/self/maps");
     size_t used = 0;
-    bool more = fd >= 0;
-    for (ssize_t n; more && (n = trc_sys_read(fd, buffer + used, size - 1 - used)) > 0;) {
+    ssize_t n = fd >= 0 ? trc_sys_read(fd, buffer, size - 1) : 0;
+    if (n <= 0) { /* the main thread has left */
+        if (fd >= 0)
+            trc_sys_close(fd);
+        fd = trc_sys_open("/proc/thread-self/maps"); /* Linux 3.17 */
+        n = fd >= 0 ? trc_sys_read(fd, buffer, size - 1) : 0;
+    }
+    for (bool more = true; more && n > 0; n = more ? trc_sys_read(fd, buffer + used, size - 1 - used) : 0) {
         used += (size_t)n;
         buffer[used] = 0;
         char *at = buffer;

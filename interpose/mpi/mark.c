@@ -19,12 +19,13 @@ static bool is_there(uint64_t at, const struct ipo_frame *frame)
     return (at ^ here) >> 12 == 0 || (uintptr_t)getauxval(AT_RANDOM) - at < MAIN_STACK;
 }
 
-/* Reads two words of a stack, which do not lie on two pages. */
-static bool read_pair(uint64_t at, const struct ipo_frame *frame, uint64_t pair[2])
+/* Reads words of a stack, one or a pair that does not lie on two pages. */
+static inline __attribute__((always_inline)) bool read_words(uint64_t at, const struct ipo_frame *frame, uint64_t *out,
+                                                             size_t n)
 {
     if (!is_there(at, frame))
-        return ipo_safe_read(at, pair, 2 * sizeof *pair);
-    memcpy(pair, (const void *)(uintptr_t)at, 2 * sizeof *pair);
+        return ipo_safe_read(at, out, n * sizeof *out);
+    memcpy(out, (const void *)(uintptr_t)at, n * sizeof *out);
     return true;
 }
 
@@ -33,12 +34,11 @@ static bool read_pair(uint64_t at, const struct ipo_frame *frame, uint64_t pair[
 bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
     const uint64_t outer = (uintptr_t)thread->outer;
-    uint64_t mark[2], word[IPO_FRAME_WORDS]; /* the stack frame's address and the thread; the frame's words */
-    return read_pair(outer, frame, mark) && mark[1] == (uintptr_t)thread && mark[0] - outer < WRAPPER_MOST &&
-           read_pair(mark[0], frame, word) && word[IPO_FRAME_RETURN] == thread->outer_site;
+    uint64_t mark[2], site; /* the stack frame's address and the thread; the frame's return address */
+    return read_words(outer, frame, mark, 2) && mark[1] == (uintptr_t)thread && mark[0] - outer < WRAPPER_MOST &&
+           read_words(mark[0] + IPO_FRAME_RETURN * sizeof site, frame, &site, 1) && site == thread->outer_site;
 }
 _Static_assert(offsetof(struct ipo_frame, address) == 0 && offsetof(struct ipo_frame, thread) == 8, "the mark's words");
-_Static_assert(IPO_FRAME_WORDS == 2, "a pair");
 
 /* Nobody knows whether a collective that was left took place: the order on its communicator is in doubt. */
 void ipo_call_left(struct ipo_thread *thread)

@@ -155,7 +155,7 @@ bool ipo_enter(struct ipo_frame *frame, enum ipo_call_id id, uintptr_t *args)
     if (__builtin_expect(thread->outer != NULL, 0))
         ipo_call_left(thread);
     thread->outer = frame;
-    thread->outer_site = ((const uint64_t *)frame->address)[1]; /* frame->site may be a line of Python */
+    thread->outer_site = ((const uint64_t *)frame->address)[IPO_FRAME_RETURN]; /* frame->site may be a line of Python */
     describe_call(frame, call, id, args);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;

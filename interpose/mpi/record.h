@@ -43,12 +43,12 @@ struct ipo_frame {
 /* The registers of the calling code, in the wrapper itself: its stack pointer after the call, and the address where its
  * frame pointer is saved. */
 #define IPO_CALLER_STACK ((uintptr_t)__builtin_dwarf_cfa())
-#define IPO_CALLER_FRAME ((const uintptr_t *)__builtin_frame_address(0))
+#define IPO_CALLER_FRAME ((const uintptr_t *)IPO_FRAME_HERE)
 
 /* Fills in where a frame's call comes from, in the wrapper itself: IPO_FRAME_MARK for the mark of a call, and
  * IPO_FRAME_ORIGIN, before ipo_enter, for its path. */
 #define IPO_FRAME_MARK(frame)                                                                                          \
-    ((frame)->address = __builtin_frame_address(0), (frame)->site = (uint64_t)(uintptr_t)__builtin_return_address(0))
+    ((frame)->address = IPO_FRAME_HERE, (frame)->site = (uint64_t)(uintptr_t)__builtin_return_address(0))
 #define IPO_FRAME_ORIGIN(frame) ((frame)->stack = IPO_CALLER_STACK, (frame)->caller = *IPO_CALLER_FRAME)
 
 /* Before the real call; frame->address and frame->site are set.  False: pass the call through without ipo_leave.  May

@@ -291,7 +291,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         if (__builtin_expect(thread->outer != NULL, 0))
             ipo_call_left(thread);
         thread->outer = thread->nccl = frame;
-        thread->outer_site = ((const uint64_t *)frame->address)[1];
+        thread->outer_site = ((const uint64_t *)frame->address)[IPO_FRAME_RETURN];
     }
     go_inside(thread, frame, id, args);
     ipo_nccl_state_enter(frame, id, args);

@@ -90,6 +90,8 @@ static void walk(uint64_t first, uintptr_t stack, uintptr_t frame, struct ipo_pa
         by_stack &= recipe.kind == IPO_RECIPE_BY_STACK;
         by_frame &= is_chained(&recipe);
         uintptr_t cfa = (recipe.kind == IPO_RECIPE_BY_STACK ? stack : frame) + (uintptr_t)(intptr_t)recipe.cfa;
+        if (IPO_HAS_BACK_CHAIN && recipe.kind == IPO_RECIPE_BY_FRAME)
+            cfa = load_word(stack);
         uintptr_t at = cfa + (uintptr_t)(intptr_t)recipe.return_at;
         uintptr_t saved = cfa + (uintptr_t)(intptr_t)recipe.frame_at;
         bool moved = cfa > stack && cfa - stack < GAP && cfa % 8 == 0;

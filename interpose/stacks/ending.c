@@ -145,12 +145,12 @@ static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
         note_late_exit(by, code);
     errno = kept;
 }
-#define NOTE_EXIT(by, code) note_exit(by, code, __builtin_frame_address(0))
+#define NOTE_EXIT(by, code) note_exit(by, code, IPO_FRAME_HERE)
 
 void ipo_ending_aborted(void)
 {
     int kept = errno;
-    const uint64_t *frame = __builtin_frame_address(0);
+    const uint64_t *frame = IPO_FRAME_HERE;
     struct trc_end *end = this_end();
     const int signal = end ? handled_signal() : 0;
     if (signal && !atomic_flag_test_and_set(&noted)) {
@@ -164,7 +164,7 @@ void ipo_ending_aborted(void)
 
 void ipo_ending_said(const char *text)
 {
-    const uint64_t *frame = __builtin_frame_address(0);
+    const uint64_t *frame = IPO_FRAME_HERE;
     struct trc_end *end = strstr(text, "Fatal error in ") ? this_end() : NULL;
     if (!end || atomic_flag_test_and_set(&noted))
         return;

@@ -116,7 +116,7 @@ static void send_again(int number, siginfo_t *info)
 static void handle_signal(int number, siginfo_t *info, void *context)
 {
     const struct sigaction *to = &before[find_index(number)];
-    bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
+    bool delivered = ipo_is_called_by_kernel(IPO_FRAME_HERE, context);
     if (delivered)
         ipo_fatal_seen(number, info, context);
     /* Ours runs on a stack for handlers where the program has set one.  The library's is called where it expects. */

@@ -43,7 +43,7 @@ static long filter_syscall(long number, long a, long b, long c, long d, long e, 
         note_seccomp(a, b, c);
     if (number == SYS_prctl)
         note_prctl(a, b, c);
-    return (syscall)(number, a, b, c, d, e, f);
+    return IPO_JUMP((syscall), number, a, b, c, d, e, f);
 }
 
 void (*ipo_filter_wrapper_of(enum ipo_libc row))(void)

@@ -58,7 +58,7 @@ static void go_in_front(void)
 static void handle_bus(int number, siginfo_t *info, void *context)
 {
     int kept = errno;
-    bool delivered = ipo_is_called_by_kernel(__builtin_frame_address(0), context);
+    bool delivered = ipo_is_called_by_kernel(IPO_FRAME_HERE, context);
     if (info && info->si_code > 0 && trc_writer_fault(&ipo_process.writer, (uintptr_t)info->si_addr)) {
         ipo_process_disarm();
         errno = kept;

@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) void ipo_hand_on(const struct sigac
                                                               void *context, bool delivered)
 {
     if (!ipo_action_is(to, SIG_DFL) && !ipo_action_is(to, SIG_IGN)) {
-        to->sa_sigaction(number, info, context);
+        IPO_JUMP(to->sa_sigaction, number, info, context);
     } else if (ipo_action_is(to, SIG_DFL)) {
         /* A fault happens again on return, any other signal is sent again; it is blocked until then. */
         sigaction(number, to, NULL);

@@ -2,10 +2,16 @@
 #include "interpose/core/source.h"
 #include "interpose/stacks/stacks_impl.h"
 #include "interpose/stacks/fatal.h"
+#include "interpose/core/facts.h"
+#include "interpose/core/filter.h"
+#include "interpose/core/state.h"
+#include "interpose/unwind/libunwind.h"
 
 static void start_recording(void)
 {
     ipo_guard_start(); /* the MPI library may have installed a handler in front of ours */
+    if (ipo_process.options.stacks && !ipo_filter_is_there() && ipo_libunwind_start(ipo_process.options.unwind))
+        ipo_fact("unwind", "libunwind");
     ipo_fatal_start();
 }
 

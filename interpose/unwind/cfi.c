@@ -176,6 +176,12 @@ static struct ipo_where read_expression(struct ipo_bytes *b, enum ipo_rule rule)
     return where;
 }
 
+static unsigned read_register(struct ipo_bytes *b)
+{
+    uint64_t foreign = ipo_bytes_uleb(b);
+    return (unsigned)IPO_REGISTER(foreign);
+}
+
 static struct ipo_where make_offset(enum ipo_rule rule, int64_t value)
 {
     return (struct ipo_where){rule, value, 0};
@@ -188,15 +194,15 @@ static bool define_cfa(uint8_t op, struct run *run)
     struct ipo_bytes *b = &run->code;
     switch (op) {
     case DW_CFA_def_cfa:
-        row->cfa_register = (unsigned)ipo_bytes_uleb(b);
+        row->cfa_register = read_register(b);
         row->cfa = make_offset(IPO_RULE_VAL_OFFSET, (int64_t)ipo_bytes_uleb(b));
         return true;
     case DW_CFA_def_cfa_sf:
-        row->cfa_register = (unsigned)ipo_bytes_uleb(b);
+        row->cfa_register = read_register(b);
         row->cfa = make_offset(IPO_RULE_VAL_OFFSET, ipo_bytes_sleb(b) * run->cie->data_align);
         return true;
     case DW_CFA_def_cfa_register:
-        row->cfa_register = (unsigned)ipo_bytes_uleb(b);
+        row->cfa_register = read_register(b);
         row->cfa.rule = IPO_RULE_VAL_OFFSET;
         return true;
     case DW_CFA_def_cfa_offset:
@@ -218,7 +224,7 @@ static bool define_register(uint8_t op, struct run *run)
 {
     struct ipo_bytes *b = &run->code;
     int64_t align = run->cie->data_align;
-    uint64_t reg = op & PRIMARY_CODE ? op & PRIMARY_OPERAND : ipo_bytes_uleb(b);
+    const unsigned low = op & PRIMARY_OPERAND, reg = op & PRIMARY_CODE ? IPO_REGISTER(low) : read_register(b);
     struct ipo_where where = {0};
     switch (op & PRIMARY_CODE ? op & PRIMARY_CODE : op) {
     case DW_CFA_offset:
@@ -247,7 +253,7 @@ static bool define_register(uint8_t op, struct run *run)
         where.rule = IPO_RULE_SAME;
         break;
     case DW_CFA_register:
-        where = make_offset(IPO_RULE_REGISTER, (int64_t)ipo_bytes_uleb(b));
+        where = make_offset(IPO_RULE_REGISTER, (int64_t)read_register(b));
         break;
     case DW_CFA_expression:
         where = read_expression(b, IPO_RULE_EXPRESSION);
@@ -337,7 +343,9 @@ bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *r
     if (cie.augmented)
         fde.at = find_block_end(&fde);
     memset(row, 0, sizeof *row);
-    row->return_register = cie.return_register < IPO_REGS ? cie.return_register : IPO_REG_RA;
+    row->return_register = IPO_REGISTER(cie.return_register);
+    if (row->return_register == IPO_REGS)
+        row->return_register = IPO_REG_RA;
     row->function = begin;
     row->signal_frame = cie.signal_frame;
     struct run first = {.code = initial_code, .cie = &cie, .row = row};

@@ -40,8 +40,9 @@ static bool read_constant(uint8_t op, struct ipo_bytes *b, uint64_t *out)
 }
 
 /* A register plus an offset.  The PLT's expression asks for the pc. */
-static bool add_to_register(unsigned reg, struct ipo_bytes *b, const struct ipo_cursor *cursor, uint64_t *out)
+static bool add_to_register(unsigned foreign, struct ipo_bytes *b, const struct ipo_cursor *cursor, uint64_t *out)
 {
+    const unsigned reg = IPO_REGISTER(foreign);
     uint64_t offset = (uint64_t)ipo_bytes_sleb(b);
     bool is_pc = reg == IPO_REG_PC;
     if (!is_pc && (reg >= IPO_REGS || !(cursor->known >> reg & 1)))

@@ -2,6 +2,7 @@
 #include "interpose/unwind/unwind.h"
 #include "interpose/unwind/cfi.h"
 #include "interpose/unwind/expression.h"
+#include "interpose/unwind/libunwind.h"
 #include "interpose/base/safe_read.h"
 
 #include <string.h>
@@ -51,13 +52,14 @@ static bool search_caller(struct ipo_cursor *cursor, uint64_t function)
 /* Follows the chain of frames. */
 static bool follow_frame(struct ipo_cursor *cursor)
 {
-    uint64_t word[IPO_FRAME_WORDS], frame = cursor->reg[IPO_REG_FP];
-    if (!(cursor->known >> IPO_REG_FP & 1) || !ipo_safe_read(frame, word, sizeof word) ||
-        word[IPO_FRAME_CALLER] <= frame)
+    const unsigned chain = IPO_HAS_BACK_CHAIN ? IPO_REG_SP : IPO_REG_FP;
+    uint64_t word[IPO_FRAME_WORDS], at = cursor->reg[chain];
+    const uint64_t frame = IPO_HAS_BACK_CHAIN ? ipo_safe_read_word(at) : at;
+    if (!(cursor->known >> chain & 1) || !ipo_safe_read(frame, word, sizeof word) || word[IPO_FRAME_CALLER] <= frame)
         return false;
-    ipo_cursor_set(cursor, IPO_REG_SP, frame + sizeof word);
-    ipo_cursor_set(cursor, IPO_REG_FP, word[IPO_FRAME_CALLER]);
-    cursor->pc = word[IPO_FRAME_RETURN] & IPO_ADDRESS_BITS;
+    *cursor = ipo_cursor_above(frame, word);
+    if (IPO_FRAME_TO_STACK < 0)
+        ipo_cursor_set(cursor, IPO_REG_SP, frame + sizeof word);
     return cursor->pc != 0;
 }
 
@@ -111,10 +113,22 @@ static bool restore_register(const struct ipo_cursor *cursor, const struct ipo_w
     }
 }
 
-bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended)
+/* Moves to a caller, unless the steps would not end.  *ended: there is none. */
+static bool move_to(struct ipo_cursor *cursor, const struct ipo_cursor *caller, bool *ended)
+{
+    *ended = caller->pc == 0;
+    bool moved = !*ended && (caller->reg[IPO_REG_SP] > cursor->reg[IPO_REG_SP] || caller->exact ||
+                             (cursor->exact && caller->reg[IPO_REG_SP] == cursor->reg[IPO_REG_SP]));
+    if (!*ended)
+        *cursor = *caller;
+    return moved;
+}
+
+bool ipo_unwind_by_tables(struct ipo_cursor *cursor, bool *ended)
 {
     *ended = false;
     uint64_t pc = cursor->exact ? cursor->pc : cursor->pc - 1, cfa;
+    struct ipo_cursor caller = {.guessed = cursor->guessed};
     const struct ipo_module *module = ipo_module_of(pc);
     struct ipo_row row;
     if (!module || !ipo_cfi_row(module, pc, &row))
@@ -125,24 +139,22 @@ bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended)
     }
     if (!find_frame_address(cursor, &row, &cfa))
         return guess_caller(cursor, row.function);
-    struct ipo_cursor caller = {.guessed = cursor->guessed};
     for (unsigned reg = 0; reg < IPO_REGS; reg++) {
         uint64_t value;
         if (restore_register(cursor, &row.reg[reg], cfa, reg, &value))
             ipo_cursor_set(&caller, reg, value);
     }
     if (!(caller.known >> row.return_register & 1))
-        return false;
+        return guess_caller(cursor, row.function);
     caller.pc = caller.reg[row.return_register] & IPO_ADDRESS_BITS;
     if (row.reg[IPO_REG_SP].rule == IPO_RULE_SAME)
         ipo_cursor_set(&caller, IPO_REG_SP, cfa);
     caller.exact = row.signal_frame;
-    if (caller.pc == 0) {
-        *ended = true;
-        return false;
-    }
-    bool moved = caller.reg[IPO_REG_SP] > cursor->reg[IPO_REG_SP] ||
-                 (cursor->exact && caller.reg[IPO_REG_SP] == cursor->reg[IPO_REG_SP]) || row.signal_frame;
-    *cursor = caller;
-    return moved;
+    return move_to(cursor, &caller, ended);
+}
+
+bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended)
+{
+    struct ipo_cursor caller = {.guessed = cursor->guessed};
+    return ipo_libunwind_step(cursor, &caller) ? move_to(cursor, &caller, ended) : ipo_unwind_by_tables(cursor, ended);
 }

@@ -18,8 +18,11 @@ struct ipo_cursor {
     bool guessed;   /* a frame was found by a search for return addresses */
 };
 
-/* Moves to the caller's frame.  False: there is no caller (*ended), or it cannot be found. */
+/* Moves to the caller's frame, by libunwind where that unwinds.  False: there is no caller (*ended), or it cannot be
+ * found. */
 bool ipo_unwind_step(struct ipo_cursor *cursor, bool *ended);
+/* Moves as ipo_unwind_step does, never by libunwind. */
+bool ipo_unwind_by_tables(struct ipo_cursor *cursor, bool *ended);
 
 /* Sets a register that is known now. */
 static inline void ipo_cursor_set(struct ipo_cursor *cursor, unsigned reg, uint64_t value)
@@ -32,9 +35,10 @@ static inline void ipo_cursor_set(struct ipo_cursor *cursor, unsigned reg, uint6
 static inline struct ipo_cursor ipo_cursor_above(uint64_t frame, const uint64_t word[IPO_FRAME_WORDS])
 {
     struct ipo_cursor caller = {.pc = word[IPO_FRAME_RETURN] & IPO_ADDRESS_BITS};
-    ipo_cursor_set(&caller, IPO_REG_FP, word[IPO_FRAME_CALLER]);
-    if (IPO_FRAME_TO_STACK)
-        ipo_cursor_set(&caller, IPO_REG_SP, frame + IPO_FRAME_TO_STACK);
+    if (!IPO_HAS_BACK_CHAIN)
+        ipo_cursor_set(&caller, IPO_REG_FP, word[IPO_FRAME_CALLER]);
+    if (IPO_FRAME_TO_STACK >= 0)
+        ipo_cursor_set(&caller, IPO_REG_SP, frame + (uint64_t)IPO_FRAME_TO_STACK);
     return caller;
 }
 

@@ -59,14 +59,17 @@ def those_in(function, seen):
     return [s for s in seen if function in main_thread(s)["native"]]
 
 
-def waiting(mode, function, on, state, flags=""):
-    job = start(2, [workload("where_blocked"), mode], mode, HPCTOP_HANG="1")
+def waiting(mode, function, on, state, flags="", unwind="own"):
+    job = start(2, [workload("where_blocked"), mode], mode + "-" + unwind, HPCTOP_HANG="1", HPCTOP_UNWIND=unwind)
+    mode += "-" + unwind
 
     def there():
         seen = snapshots(mode) if len(traces(mode)) == 2 else {}
         return those_in(function, seen.get(0, [])) and those_in("wait_for_zero", seen.get(1, []))
 
     wait_for(there)
+    loaded = {"/libunwind-" in open("/proc/%d/maps" % pid).read() for pid in pids(mode)}
+    check("%s: libunwind is loaded where it unwinds, and only there" % mode, loaded == {unwind == "libunwind"}, loaded)
     kill_all(mode, job)  # what follows is read after kill -9 of all ranks
     seen = snapshots(mode)
     if not check("%s: both ranks left stacks" % mode, sorted(seen) == [0, 1], seen):
@@ -270,6 +273,6 @@ def crashes():
 
 together([of_others, asked, partial(waiting, "read", "read_batch", r"read\(\) on pipe:", "S"),
           partial(waiting, "test", "spin_in_test", "running|sched_yield|poll|epoll|", "RS"),
-          computing, undisturbed, off, crashes])
+          partial(waiting, "read", "read_batch", r"read\(\) on pipe:", "S", unwind="libunwind"), computing, undisturbed, off, crashes])
 overdue()  # by itself: it is about how long calls take
 end()

@@ -22,9 +22,10 @@
 
 #define STACK_BYTES (256u << 10) /* most of a running thread's stack that is copied while it is stopped */
 
-/* Registers in the order of DWARF, and those that a thread in a system call shows. */
+/* Registers in the order of DWARF, and the one that a thread in a system call shows.  LINK: DWARF's number of one more,
+ * behind them; 0: none. */
 #if defined(__x86_64__)
-enum { REGISTERS = 16, STACK_POINTER = 7 };
+enum { REGISTERS = 16, STACK_POINTER = 7, LINK = 0 };
 static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out)
 {
     const Dwarf_Word all[REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
@@ -33,13 +34,23 @@ static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out
     return r->rip;
 }
 #elif defined(__aarch64__)
-enum { REGISTERS = 32, STACK_POINTER = 31 };
+enum { REGISTERS = 32, STACK_POINTER = 31, LINK = 0 };
 static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out)
 {
     for (int i = 0; i < 31; i++)
         out[i] = r->regs[i];
     out[STACK_POINTER] = r->sp;
     return r->pc;
+}
+#elif defined(__powerpc64__)
+#define user_regs_struct pt_regs
+enum { REGISTERS = 32, STACK_POINTER = 1, LINK = 65 };
+static uint64_t fill_registers(const struct pt_regs *r, Dwarf_Word *out)
+{
+    for (int i = 0; i < REGISTERS; i++)
+        out[i] = r->gpr[i];
+    out[REGISTERS] = r->link;
+    return r->nip;
 }
 #endif
 
@@ -50,7 +61,7 @@ struct tui_outside {
     bool pending; /* stack not read yet */
     bool whole;   /* all registers are known: it runs */
     uint64_t pc;
-    Dwarf_Word reg[REGISTERS];
+    Dwarf_Word reg[REGISTERS + 1];
     uint64_t stack; /* address of the copied part of its stack */
     size_t copied;
     char copy[STACK_BYTES];
@@ -94,8 +105,10 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
     const struct tui_outside *process = arg;
     dwfl_thread_state_register_pc(thread, process->pc);
-    return process->whole ? dwfl_thread_state_registers(thread, 0, REGISTERS, process->reg)
-                          : dwfl_thread_state_registers(thread, STACK_POINTER, 1, &process->reg[STACK_POINTER]);
+    if (!process->whole)
+        return dwfl_thread_state_registers(thread, STACK_POINTER, 1, &process->reg[STACK_POINTER]);
+    return dwfl_thread_state_registers(thread, 0, REGISTERS, process->reg) &&
+           (!LINK || dwfl_thread_state_registers(thread, LINK, 1, &process->reg[REGISTERS]));
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_thread,

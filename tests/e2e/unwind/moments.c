@@ -2,8 +2,8 @@
  * wait, and takes each stack twice from the same registers: by ours and by libunwind.  The program's own account
  * (shadow.h) judges both.  Prints `KIND NAME NUMBER`. */
 #include "shadow.h"
-#include "theirs.h"
 #include "interpose/load/modules.h"
+#include "interpose/unwind/libunwind.h"
 #include "interpose/base/procfs.h"
 #include "hold.h"
 
@@ -106,14 +106,23 @@ static void walk_ours(struct ipo_cursor at, struct stack *out)
     out->ended = false;
     do
         out->pc[out->count++] = at.pc;
-    while (out->count < FRAMES && ipo_unwind_step(&at, &out->ended));
+    while (out->count < FRAMES && ipo_unwind_by_tables(&at, &out->ended));
     out->guessed = at.guessed;
     out->ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
-static void walk_theirs(const struct ipo_cursor *at, struct stack *out)
+static void walk_theirs(struct ipo_cursor at, struct stack *out)
 {
     uint64_t begun = now_ns(CLOCK_THREAD_CPUTIME_ID);
-    out->count = theirs_walk(at, out->pc, FRAMES, &out->ended);
+    out->count = 0;
+    out->ended = false;
+    do {
+        struct ipo_cursor caller = {0};
+        out->pc[out->count++] = at.pc;
+        if (!ipo_libunwind_step(&at, &caller))
+            break;
+        out->ended = !caller.pc;
+        at = caller;
+    } while (out->count < FRAMES && !out->ended);
     out->ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
 }
 
@@ -222,11 +231,11 @@ static bool look(struct kind *kind, const struct worker *whom)
     }
     read_account(whom, &account);
     if (kind->moments & 1) {
-        walk_theirs(&at, &theirs);
+        walk_theirs(at, &theirs);
         walk_ours(at, &ours);
     } else {
         walk_ours(at, &ours);
-        walk_theirs(&at, &theirs);
+        walk_theirs(at, &theirs);
     }
     bool in_time = now_ns(CLOCK_MONOTONIC) - begun < HELD_NS;
     if (whom->waits)
@@ -267,7 +276,8 @@ int main(int count, char **arguments)
 {
     uint64_t wanted = count > 1 ? strtoull(arguments[1], NULL, 10) : 1000;
     srand(count > 2 ? (unsigned)atoi(arguments[2]) : 1);
-    if (!theirs_begin() || !hold_begin())
+    ipo_libunwind_start("libunwind");
+    if (!hold_begin())
         return 2;
     for (unsigned i = 0; i < THREADS; i++) {
         worker[i].waits = i >= WORKERS;

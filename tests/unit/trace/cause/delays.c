@@ -3,6 +3,8 @@
 #include "trace/cause/causes.h"
 #include "trace/session/session.h"
 
+#include <stdlib.h>
+
 #define ALL UINT64_MAX
 
 /* Costs of a segment, by rank. */

@@ -4,6 +4,7 @@
 #include "tests/support/trace_folder.h"
 #include "trace/job/job_impl.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
