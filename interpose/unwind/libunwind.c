@@ -155,7 +155,8 @@ bool ipo_libunwind_step(const struct ipo_cursor *cursor, struct ipo_cursor *call
         if (here != IPO_REGS && library.get_reg(unwound, (int)reg, &value) >= 0)
             ipo_cursor_set(caller, here, value);
     }
-    caller->pc = moved ? caller->reg[IPO_REG_PC] & IPO_ADDRESS_BITS : 0;
+    /* On aarch64 the library has a caller's pc where its link register was saved, but for a signal's. */
+    caller->pc = moved ? caller->reg[signal ? IPO_REG_PC : IPO_REG_RA] & IPO_ADDRESS_BITS : 0;
     caller->exact = was_signal(signal, caller);
     return true;
 }

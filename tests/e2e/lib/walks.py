@@ -23,7 +23,7 @@ def recorded(folder):
     return names, [call for thread in sorted(calls) for call in calls[thread]]
 
 
-def compare(title, done, folder, least):
+def compare(title, done, folder, least, least_whole=LEAST_WHOLE):
     """Holds the paths in `folder` to what the program printed, more than `least` calls: a path is equal, or shorter and
     marked so; it is never wrong."""
     truth = [line.split()[1:] for line in done.out.splitlines() if line.startswith("callers")]
@@ -37,4 +37,4 @@ def compare(title, done, folder, least):
         wrong += sites != expected[:len(sites)] or (len(sites) < len(expected) and not cut)
         whole += sites == expected
     check(title + ": no path is wrong", wrong == 0, "%d of %d" % (wrong, len(seen)))
-    check(title + ": nearly all are whole", whole >= LEAST_WHOLE * len(seen), "%d of %d" % (whole, len(seen)))
+    check(title + ": nearly all are whole", whole >= least_whole * len(seen), "%d of %d" % (whole, len(seen)))
