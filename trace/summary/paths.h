@@ -29,7 +29,7 @@ bool ana_paths_make(const struct ana_job *job, const struct ana_summary *summary
 void ana_paths_free(struct ana_paths *paths);
 
 /* Numbers of a node that have a part on each rank. */
-enum ana_path_measure { ANA_PATH_TIME, ANA_PATH_WAITING, ANA_PATH_CALLS, ANA_PATH_SENT };
+enum ana_path_measure { ANA_PATH_TIME, ANA_PATH_WAITING, ANA_PATH_CALLS, ANA_PATH_SENT, ANA_PATH_MEASURES };
 /* Writes a measure of a node by rank index, NAN for ranks without a call there. */
 void ana_path_by_rank(const struct ana_summary *summary, const struct ana_paths *paths, size_t node,
                       enum ana_path_measure measure, double *out, size_t ranks);

@@ -124,10 +124,10 @@ static const struct tui_table_spec spec = {TUI_COLUMNS(columns),     .rows = cou
 /* The measure of the column sorted by, with its title and unit; time for the others. */
 static enum ana_path_measure measure_of(const struct tui_table *table, const struct ana_metric **metric)
 {
-    static const enum ana_metric_id ids[] = {[ANA_PATH_TIME] = ANA_METRIC_PATH_TIME,
-                                             [ANA_PATH_WAITING] = ANA_METRIC_PATH_WAITING,
-                                             [ANA_PATH_CALLS] = ANA_METRIC_PATH_CALLS,
-                                             [ANA_PATH_SENT] = ANA_METRIC_PATH_SENT};
+    static const enum ana_metric_id ids[ANA_PATH_MEASURES] = {[ANA_PATH_TIME] = ANA_METRIC_PATH_TIME,
+                                                              [ANA_PATH_WAITING] = ANA_METRIC_PATH_WAITING,
+                                                              [ANA_PATH_CALLS] = ANA_METRIC_PATH_CALLS,
+                                                              [ANA_PATH_SENT] = ANA_METRIC_PATH_SENT};
     enum ana_path_measure measure = ANA_PATH_SENT;
     while (measure > ANA_PATH_TIME && (table->sort < 0 || columns[table->sort].metric != &ana_metrics[ids[measure]]))
         measure--;
