@@ -31,8 +31,8 @@ def hang():
             report("live")))
         check("running: the time inside grows", later)
         text = hpctop("dump", "live")
-        check("running: how much a datatype moves that MPI was not asked about is not known, not nothing",
-              re.search(r"inside since \S+ sequence=0 MPI_Recv .*received=-", text.out), text)
+        check("running: the bytes of a datatype that the program made are known at its first use",
+              re.search(r"inside since \S+ sequence=0 MPI_Recv .*received=64 ", text.out), text)
         text = hpctop("report", "--all", "live")
         check("running: the page says it", text.code == 0 and "MPI_Recv" in text.out, text)
     os.killpg(job.pid, signal.SIGKILL)
