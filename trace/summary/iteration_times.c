@@ -17,11 +17,6 @@ void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level 
     int n = snprintf(out, size, "iteration %" PRIu64 " took %.1f x", slow->number, times);
     if (slow->index == SIZE_MAX || n < 0 || (size_t)n >= size)
         return;
-    if (!slow->segment_ns) {
-        snprintf(out + n, size - (size_t)n, ": %s waiting for rank %d",
-                 ana_spoken(took, sizeof took, (double)slow->excess_ns), ana_job_rank(job, slow->index)->rank);
-        return;
-    }
     ana_segment_words(&segment, where, sizeof where);
     snprintf(out + n, size - (size_t)n, ": rank %d, %s in %s", ana_job_rank(job, slow->index)->rank,
              ana_spoken(took, sizeof took, (double)slow->segment_ns), where);

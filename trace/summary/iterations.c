@@ -202,23 +202,11 @@ static bool list_slow(const struct look *l, const struct ana_iteration_mark *at,
 ANA_COMPARE(by_length, struct ana_slow_iteration, ANA_ORDER(y->end_ns - y->begin_ns, x->end_ns - x->begin_ns),
             ANA_ORDER(x->number, y->number))
 
-/* Segments that explain slow iterations. */
-struct reasons {
-    uint32_t segment[ANA_SLOWEST]; /* number of trace/why, + 1; 0: none yet */
+/* Finds what took longer than usual in the slow iterations of a loop, most of all. */
+static void explain(const struct look *l, struct ana_loop_level *loop)
+{
+    uint32_t segment[ANA_SLOWEST] = {0};
     int64_t end_ns[ANA_SLOWEST];
-};
-
-/* Whether a slow iteration's excess is explained well enough. */
-static bool explains(const struct ana_loop_level *loop, size_t k)
-{
-    const struct ana_slow_iteration *slow = &loop->slow[k];
-    const double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->usual_ns;
-    return slow->excess_ns > 0 && (double)slow->excess_ns >= PART_OF_IT * too_long_ns;
-}
-
-/* Finds the segment that took longer than its usual time, most of all. */
-static void find_spikes(const struct look *l, struct ana_loop_level *loop, struct reasons *reasons)
-{
     for (size_t r = 0; r < ana_job_ranks(l->job); r++)
         for (size_t i = 0; i < l->iter->rank[r].spikes; i++) {
             const struct ana_iter_spike *spike = &l->iter->rank[r].spike[i];
@@ -230,59 +218,20 @@ static void find_spikes(const struct look *l, struct ana_loop_level *loop, struc
                 slow->index = r;
                 slow->excess_ns = spike->excess_ns;
                 slow->segment_ns = spike->ns;
-                reasons->segment[k] = spike->segment;
-                reasons->end_ns[k] = spike->begin_ns + spike->ns;
+                segment[k] = spike->segment;
+                end_ns[k] = spike->begin_ns + spike->ns;
             }
         }
-}
-
-/* For iterations that are not explained yet, finds the rank that another waited longest for: after a segment that made
- * it late, which may always take long but belongs to few iterations, or else after an unknown one. */
-static void find_waits(const struct look *l, struct ana_loop_level *loop, bool after_segment, struct reasons *reasons)
-{
-    const struct ana_store *store = &ana_job_analysis(l->job)->store;
-    bool open[ANA_SLOWEST], any = false;
-    for (size_t k = 0; k < loop->slow_count; k++) {
-        open[k] = !explains(loop, k);
-        loop->slow[k].excess_ns = open[k] ? 0 : loop->slow[k].excess_ns;
-        any |= open[k];
-    }
-    for (size_t i = 0; any && store->wait && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
-        const struct ana_kept_wait *w = ana_store_wait_at(store, i);
-        const int64_t ns = w->end_ns - w->begin_ns;
-        if (after_segment && (!w->segment || (double)w->segment_ns <= (double)ns / 2)) /* it was late before that */
-            continue;
-        for (size_t k = 0; k < loop->slow_count; k++) {
-            struct ana_slow_iteration *slow = &loop->slow[k];
-            if (!open[k] || ns <= slow->excess_ns || w->end_ns < slow->begin_ns || w->end_ns > slow->end_ns)
-                continue;
-            slow->index = w->culprit;
-            slow->excess_ns = ns;
-            slow->segment_ns = after_segment ? (int64_t)w->segment_ns : 0;
-            reasons->segment[k] = after_segment ? w->segment : 0;
-            reasons->end_ns[k] = w->end_ns;
-        }
-    }
-}
-
-/* Finds what made the slow iterations of a loop slow, most of all. */
-static void explain(const struct look *l, struct ana_loop_level *loop)
-{
-    struct reasons reasons = {0};
-    find_spikes(l, loop, &reasons);
-    find_waits(l, loop, true, &reasons);
-    find_waits(l, loop, false, &reasons);
     for (size_t k = 0; k < loop->slow_count; k++) {
         struct ana_slow_iteration *slow = &loop->slow[k];
-        if (!explains(loop, k)) {
+        double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->usual_ns;
+        if (!segment[k] || (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
             slow->index = SIZE_MAX;
             slow->segment_ns = slow->excess_ns = 0;
             continue;
         }
-        if (!reasons.segment[k])
-            continue;
-        const struct ana_segment *of = ana_segment_at(l->why, reasons.segment[k]);
-        slow->reason = ana_reason_once(l->why, slow->index, reasons.end_ns[k], reasons.segment[k]);
+        const struct ana_segment *of = ana_segment_at(l->why, segment[k]);
+        slow->reason = ana_reason_once(l->why, slow->index, end_ns[k], segment[k]);
         snprintf(slow->region, sizeof slow->region, "%s",
                  ana_regions_name(&ana_job_analysis(l->job)->pass.regions, of->region));
         ana_segment_end_of(l->job, l->why, of->from, &slow->from);

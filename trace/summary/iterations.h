@@ -20,10 +20,10 @@ struct ana_segment_end {
 struct ana_slow_iteration {
     uint64_t number;          /* from 1 */
     int64_t begin_ns, end_ns; /* job time, of the rank that it took longest on */
-    size_t index;    /* rank whose segment exceeded its usual time most, or made others wait longest; SIZE_MAX: none */
-    char region[64]; /* region of that segment; "": none */
+    size_t index;             /* rank whose segment exceeded its usual time most; SIZE_MAX: none */
+    char region[64];          /* region of that segment; "": none */
     struct ana_segment_end from, to;
-    int64_t segment_ns, excess_ns; /* duration of the segment, 0: unknown; excess over its mean, or the longest wait */
+    int64_t segment_ns, excess_ns; /* duration of the segment; excess over its mean */
     struct ana_reason reason;      /* reason, compared to the other times of that segment on that rank */
 };
 /* The loops that the program spends most time in (trace/iter), of the whole run; the slowest ones are of the time in
@@ -46,8 +46,7 @@ struct ana_iterations {
     size_t ranks;
     struct ana_iteration_mark *mark; /* index: level, then rank index; for the functions below */
 };
-/* Writes "iteration 812 took 3.1 x: rank 2, 150 ms in Waitall app.c:20 -> Allreduce :30", or ": 41 ms waiting for rank
- * 2" where that rank's segment is not known. */
+/* Writes "iteration 812 took 3.1 x: rank 2, 150 ms in Waitall app.c:20 -> Allreduce :30". */
 void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level *loop,
                          const struct ana_slow_iteration *slow, char *out, size_t size);
 

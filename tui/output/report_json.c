@@ -218,7 +218,7 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
         tui_json_real(row, "rank", slow->index == SIZE_MAX ? NAN : ana_job_rank(job, slow->index)->rank);
         add_ends(row, &slow->from, &slow->to);
         tui_json_text(row, "region", slow->region[0] ? slow->region : NULL);
-        tui_json_real(row, "segment_s", slow->segment_ns ? (double)slow->segment_ns / 1e9 : NAN);
+        tui_json_real(row, "segment_s", slow->index == SIZE_MAX ? NAN : (double)slow->segment_ns / 1e9);
         add_reason(row, &slow->reason);
         cJSON_AddItemToArray(slowest, row);
     }

@@ -62,39 +62,6 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     folder_remove();
 }
 
-/* Each 25th iteration rank 1 does something more, for 40 ms, after a call of its own at 0x60: never longer than usual,
- * but the others wait for it. */
-static void check_seldom(void)
-{
-    enum { TIMES = 100, EACH = 25 };
-    struct planted p = planted_begin("seldom", RANKS);
-    struct trc_sig own = tb_sig(TB_COMM_RANK);
-    own.site = 0x60;
-    for (int i = 1; i <= TIMES; i++) {
-        for (int r = 0; r < RANKS; r++)
-            p.at[r] += MS;
-        if (i % EACH == 0) {
-            tb_event(p.tb[1], 0, &own, p.at[1], p.at[1] + US, (struct tb_more){0});
-            p.at[1] += 40 * MS + US;
-        }
-        planted_meet(&p, 0x30, TB_WORLD, UINT64_MAX);
-    }
-    struct ana_job *job = planted_open(&p);
-    struct ana_summary s = folder_summary(job);
-    const struct ana_loop_level *loop = &s.iterations.loop[s.iterations.level];
-    CHECK(loop->slow_count >= TIMES / EACH, "%zu slow ones", loop->slow_count);
-    for (size_t i = 0; i < TIMES / EACH; i++) {
-        const struct ana_slow_iteration *slow = &loop->slow[i];
-        CHECK(slow->number % EACH == 0 && slow->index == 1 && slow->segment_ns == 40 * MS &&
-                  strcmp(slow->from.place, "0x60") == 0 && strcmp(slow->to.place, "0x30") == 0,
-              "iteration %llu: rank %zd, %lld from %s", (unsigned long long)slow->number, (ssize_t)slow->index,
-              (long long)slow->segment_ns, slow->from.call ? slow->from.place : "nowhere");
-    }
-    ana_summary_free(&s);
-    ana_job_close(job);
-    folder_remove();
-}
-
 /* Steps exchange three times at 0x30: soon, soon, and after the computation; each tenth step, from the fourth on,
  * meets at 0x40, too.  An exchange that a step has three times is no iteration that is slow each third time. */
 static void check_thrice(void)
@@ -166,7 +133,6 @@ static void check_shared(int times, int slow)
 
 int main(void)
 {
-    check_seldom();
     check_thrice();
     check_run("short", 200, 123, false);
     check_run("saves", 200, 57, true);
