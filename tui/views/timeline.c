@@ -2,6 +2,7 @@
 #include "tui/app/axis.h"
 #include "tui/app/words.h"
 #include "tui/views/timeline.h"
+#include "trace/job/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,10 +46,11 @@ static int count_bands(const struct tui_app *app)
     return 1 + (app->summary.region_count > 0);
 }
 
-/* Whether messages are drawn: where each row is a rank. */
+/* Whether messages are drawn: where each row is a rank, in a part of the run, since an index has no messages of all. */
 static bool draws_arrows(struct tui_app *app, int columns)
 {
-    return !own(app)->rows.many &&
+    const struct ana_selection of = tui_app_selection(app);
+    return !own(app)->rows.many && !ana_of_all_time(&of) &&
            tui_arrows_read(app, &own(app)->arrows, columns - tui_timeline_left(&own(app)->rows) - 1);
 }
 
