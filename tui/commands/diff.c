@@ -181,10 +181,10 @@ static int gate_status(const struct ana_diff *diff, const struct options *option
 {
     if (isinf(options->fail_over))
         return TUI_EXIT_OK;
-    const bool blind = diff->answer == ANA_DIFF_NOT_SLOWER && !(diff->detectable <= options->fail_over);
-    if (diff->answer == ANA_DIFF_NOT_KNOWN || blind)
-        return TUI_EXIT_NOT_KNOWN;
-    return diff->answer == ANA_DIFF_SLOWER && diff->change > options->fail_over ? TUI_EXIT_TROUBLE : TUI_EXIT_OK;
+    if (diff->answer == ANA_DIFF_SLOWER)
+        return diff->change > options->fail_over ? TUI_EXIT_TROUBLE : TUI_EXIT_OK;
+    const bool found = diff->detectable <= options->fail_over; /* so much slower would have been */
+    return diff->answer == ANA_DIFF_FASTER || found ? TUI_EXIT_OK : TUI_EXIT_NOT_KNOWN;
 }
 
 /* Shows the screens of the second job, with what changed first.  The app closes the job, and *job becomes NULL.  False:
