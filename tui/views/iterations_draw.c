@@ -27,17 +27,15 @@ static void draw_loop(const struct tui_app *app, struct tui_grid *grid, struct t
     const struct ana_iterations *of = &app->summary.iterations;
     const struct ana_loop_level *loop = tui_iterations_loop(app), *inner = loop + 1;
     char count[ANA_TEXT], median[ANA_TEXT], more[ANA_TEXT];
-    enum tui_style style = tui_iterations_of(app)->focus == TUI_FOCUS_LOOP ? TUI_STYLE_CURSOR : TUI_STYLE_STRONG;
-    if (tui_iterations_of(app)->focus == TUI_FOCUS_LOOP)
-        tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, style, ' '),
-            tui_put_char(grid, rect, 0, 0, style, '>');
+    const bool here = tui_iterations_of(app)->focus == TUI_FOCUS_LOOP;
+    const enum tui_style style = tui_begin_line(grid, rect, 0, TUI_STYLE_STRONG, here);
     int x = tui_putf(grid, rect, 1, 0, style, "%s%s iterations, median %s, to %s %s",
                      tui_iterations_of(app)->deep ? "inside: " : "",
                      ana_number(count, sizeof count, ANA_COUNT, (double)loop->count, true),
                      ana_spoken(median, sizeof median, loop->median_ns), loop->end.call, loop->end.place);
     if (tui_iterations_of(app)->look.level + 1 < of->levels)
-        tui_putf(grid, rect, x + 2, 0, tui_iterations_of(app)->focus == TUI_FOCUS_LOOP ? style : TUI_STYLE_DIM,
-                 "(Enter: %s inside)", ana_number(more, sizeof more, ANA_COUNT, (double)inner->count, true));
+        tui_putf(grid, rect, x + 2, 0, here ? style : TUI_STYLE_DIM, "(Enter: %s inside)",
+                 ana_number(more, sizeof more, ANA_COUNT, (double)inner->count, true));
 }
 
 static void draw_axis(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -81,10 +79,7 @@ static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_
     for (size_t i = 0; i < tui_iterations_slow(app) && (int)i < o->list.h; i++) {
         bool here = o->focus == TUI_FOCUS_SLOWEST && i == o->slow;
         ana_iteration_words(app->job, loop, &loop->slow[i], words, sizeof words);
-        enum tui_style style = here ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL;
-        if (here)
-            tui_fill(grid, (struct tui_rect){rect.x, o->list.y + (int)i, rect.w, 1}, style, ' '),
-                tui_put_char(grid, o->list, 0, (int)i, style, '>');
+        const enum tui_style style = tui_begin_line(grid, o->list, (int)i, TUI_STYLE_NORMAL, here);
         tui_put(grid, o->list, 1, (int)i, style, words + strlen("iteration "));
     }
 }

@@ -37,14 +37,6 @@ int tui_price_lines(const struct tui_app *app)
     return lines ? lines + (find_slow(app) != NULL) : 0;
 }
 
-static enum tui_style begin_line(struct tui_grid *grid, struct tui_rect rect, int y, bool chosen)
-{
-    if (chosen)
-        tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, TUI_STYLE_CURSOR, ' ');
-    tui_put_char(grid, rect, 0, y, chosen ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL, chosen ? '>' : ' ');
-    return chosen ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL;
-}
-
 static void draw_line(const struct tui_app *app, const struct ana_price *price, struct tui_grid *grid,
                       struct tui_rect rect, int y, bool chosen)
 {
@@ -55,7 +47,7 @@ static void draw_line(const struct tui_app *app, const struct ana_price *price, 
     const char *bound = price->at_most ? "at most " : about ? "about " : "";
     ana_metric_text(part, sizeof part, TUI_METRIC(PRICE_PATH), price, &app->whole, true);
     ana_spoken(saves, sizeof saves, (double)price->saves_ns);
-    enum tui_style style = begin_line(grid, rect, y, chosen);
+    enum tui_style style = tui_begin_line(grid, rect, y, TUI_STYLE_NORMAL, chosen);
     tui_putf(grid, rect, 1, y, style, "%s %10s   %s%s", ana_column(room, sizeof room, words, width, false), part, bound,
              saves);
 }
@@ -80,7 +72,7 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
         tui_putf(grid, rect, 1, used + (slow != NULL), TUI_STYLE_LABEL, "why it takes longer: %s", words);
     int more = words[0] != 0;
     if (slow) {
-        enum tui_style style = begin_line(grid, rect, used, chosen == used);
+        enum tui_style style = tui_begin_line(grid, rect, used, TUI_STYLE_NORMAL, chosen == used);
         ana_iteration_words(app->job, &of->loop[of->level], slow, words, sizeof words);
         const int columns = tui_columns(words);
         tui_putf(grid, rect, 1, used++, style, "%s (Enter: there)",

@@ -41,11 +41,8 @@ static void draw_row(const struct tui_app *app, const struct ana_standout *row, 
                      struct tui_rect rect, int y, bool here)
 {
     char what[400], cost[200], rank[ANA_TEXT];
-    enum tui_style style = here ? TUI_STYLE_CURSOR : TUI_STYLE_NORMAL;
+    const enum tui_style style = tui_begin_line(grid, rect, y, TUI_STYLE_NORMAL, here);
     ana_standout_words(app->job, row, what, sizeof what, cost, sizeof cost);
-    if (here)
-        tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, style, ' ');
-    tui_put_char(grid, rect, 0, y, style, here ? '>' : ' ');
     struct tui_rect left = rect;
     if (row->is_message) /* the second part is a place, which is not cut */
         left.w -= tui_columns(cost) + 3;

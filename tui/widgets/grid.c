@@ -163,6 +163,15 @@ void tui_fill(struct tui_grid *grid, struct tui_rect rect, enum tui_style style,
         }
 }
 
+enum tui_style tui_begin_line(struct tui_grid *grid, struct tui_rect rect, int y, enum tui_style style, bool chosen)
+{
+    if (!chosen)
+        return style;
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, TUI_STYLE_CURSOR, ' ');
+    tui_put_char(grid, rect, 0, y, TUI_STYLE_CURSOR, '>');
+    return TUI_STYLE_CURSOR;
+}
+
 void tui_repeat(struct tui_grid *grid, struct tui_rect line, int down)
 {
     for (int x = line.x; x < line.x + line.w; x++) {

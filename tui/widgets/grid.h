@@ -55,6 +55,9 @@ void tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enu
 
 /* Gives all cells of a rectangle a style and, unless ch is 0, that character. */
 void tui_fill(struct tui_grid *grid, struct tui_rect rect, enum tui_style style, uint32_t ch);
+/* Begins line y of a list, which has the cursor if `chosen`: fills it then, and marks it by '>'.  Returns the style of
+ * its text: TUI_STYLE_CURSOR, or else `style`. */
+enum tui_style tui_begin_line(struct tui_grid *grid, struct tui_rect rect, int y, enum tui_style style, bool chosen);
 
 /* The number of columns that UTF-8 text takes: one for each code point. */
 int tui_columns(const char *text);
