@@ -32,7 +32,7 @@ struct table {
     int32_t format, pad;
     word last[5];
 };
-enum { BASE = 1, LENGTH, ENTRIES }; /* in its last part */
+enum { BASE = 1, LENGTH, ENTRIES }; /* words of table.last */
 
 static struct {
     space (*create_addr_space)(struct accessors *, int order);
@@ -46,9 +46,9 @@ static struct {
 static space ours;         /* NULL: not loaded */
 static word unwound[8192]; /* unw_cursor_t has fewer in all versions */
 
-/* ---- what it asks for -------------------------------------------------------------------------------------------- */
+/* ---- accessors --------------------------------------------------------------------------------------------------- */
 
-static bool has_table; /* of the last place that it asked for */
+static bool has_table; /* the last address asked for is in a table */
 
 static int find_proc_info(space of, word ip, void *out, int need, void *cursor)
 {
@@ -147,7 +147,7 @@ bool ipo_libunwind_step(const struct ipo_cursor *cursor, struct ipo_cursor *call
     from.pc -= !from.exact && !signal; /* a return address may be behind the last instruction of its function */
     has_table = false;
     const int moved = begin_at(&from) ? library.step(unwound) : INVALID;
-    if (moved < 0 || !(has_table || signal)) /* without tables it guesses, as ours does, but says nothing */
+    if (moved < 0 || !(has_table || signal)) /* libunwind guesses without tables, and does not mark the guess */
         return false;
     for (unsigned reg = 0; moved && reg < IPO_FOREIGN_REGS; reg++) {
         word value;
@@ -155,7 +155,7 @@ bool ipo_libunwind_step(const struct ipo_cursor *cursor, struct ipo_cursor *call
         if (here != IPO_REGS && library.get_reg(unwound, (int)reg, &value) >= 0)
             ipo_cursor_set(caller, here, value);
     }
-    /* On aarch64 the library has a caller's pc where its link register was saved, but for a signal's. */
+    /* The pc of a caller is the saved link register on aarch64, except behind the frame of a signal. */
     caller->pc = moved ? caller->reg[signal ? IPO_REG_PC : IPO_REG_RA] & IPO_ADDRESS_BITS : 0;
     caller->exact = was_signal(signal, caller);
     return true;

@@ -33,7 +33,7 @@ static void add_comm(const struct ana_job *job, size_t index, const struct trc_s
     char name[120];
     *out = 0;
     if (!comm && lacks_comm(file, sig))
-        snprintf(out, size, " on a communicator that is not known (freed, or null)");
+        snprintf(out, size, " on an unknown communicator (freed, null, or never recorded)");
     if (!comm || comm->def.flags & TRC_COMM_WORLD)
         return;
     ana_comm_words(job, comm, name, sizeof name);

@@ -114,7 +114,7 @@ struct ana_path_part {
     uint64_t site;               /* address or path, of that rank */
     uint32_t index, call;        /* call: job-wide */
     uint32_t around;             /* number of the region in the rank's file, + 1; 0: none */
-    int64_t time_ns, waiting_ns; /* as in ana_site; waiting: 0 without accounts */
+    int64_t time_ns, waiting_ns; /* equal to ana_site's; waiting: 0 without accounts */
     uint64_t calls, sent;
 };
 
@@ -261,7 +261,7 @@ struct ana_summary {
     struct ana_wait *waits;
     size_t site_count; /* sorted by time */
     struct ana_site *sites;
-    struct ana_path_part *path_parts; /* parts of these sites, a rank and a path each */
+    struct ana_path_part *path_parts; /* parts of `sites`, each of one rank and one path */
     size_t path_part_count;
     size_t segment_count; /* sorted by cost, then by how much longer than its median it took, then by time */
     struct ana_segment_stat *segments;

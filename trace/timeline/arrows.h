@@ -1,4 +1,4 @@
-/* Messages and regions of the program's own in a part of a run, one by one: for pictures of them. */
+/* Lists of single messages and regions of a time range, for drawing. */
 #ifndef ANA_ARROWS_H
 #define ANA_ARROWS_H
 
@@ -16,7 +16,7 @@ size_t ana_arrows(const struct ana_job *job, struct ana_selection selection, siz
                   struct ana_arrow *out, size_t *all);
 
 struct ana_region_span {
-    const char *name;         /* as long as the job */
+    const char *name;         /* valid until the job is closed */
     uint32_t level;           /* 0: it is in no other */
     int64_t begin_ns, end_ns; /* job time; may reach beyond the asked time */
 };

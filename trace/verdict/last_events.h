@@ -69,9 +69,9 @@ void ana_case_keep_last_events(struct ana_case *c);
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
                           size_t partner);
 
-/* Number of messages of `sender` that fit the dependency, but were taken by receives from any source or of any tag; 0
- * where the file does not say. *all: number of such messages its receives took in all; *site: where the last of those
- * was posted. Reads its streams in full: only a few times a verdict. */
+/* Returns the number of messages of `sender` that fit the dependency and were received by receives from any source or
+ * of any tag; 0: unknown.  *all: number of all messages that these receives got; *site: site of the last one.  Reads
+ * all streams of the receiver: for a few calls in a verdict. */
 int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
                                     int64_t *all, uint64_t *site);
 

@@ -73,7 +73,7 @@ static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_
     }
     trc_usage_close(cursor);
     sum = sum.span_us > 0 ? sum : before;
-    if (sum.span_us <= 0) /* that nothing was counted for so long shows that the recorder did not run, either */
+    if (sum.span_us <= 0) /* no counts for so long: the recorder itself did not run */
         return counted && c->live ? ANA_LIFE_UNCOUNTED : ANA_LIFE_UNKNOWN;
     bool device = ana_rank_is_in(c, index, ANA_WAITING_DEVICE); /* the driver spins, and threads of NCCL poll */
     return !device && is_busy(sum.cpu_us / sum.span_us, sum.queued_us / sum.span_us) ? ANA_LIFE_COMPUTES

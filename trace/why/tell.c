@@ -190,7 +190,7 @@ static void choose(struct ana_why *why, int64_t now_ns)
     why->choose_at = why->steps + why->segments.count + (more < MOST_STEPS ? more : MOST_STEPS);
 }
 
-/* Whether so much time has passed since *since_ns, which is set anew, that something in it may have cost much. */
+/* Returns whether a notable part of the run has passed since *since_ns, and sets *since_ns to now. */
 static bool has_passed(int64_t *since_ns, int64_t now_ns)
 {
     if (now_ns - *since_ns <= now_ns / CHOICES)
@@ -199,8 +199,8 @@ static bool has_passed(int64_t *since_ns, int64_t now_ns)
     return true;
 }
 
-/* Notes how far all ranks are: when one of them is some more steps further, waits that ended by now are followed, and
- * the run is not replayed yet. */
+/* Stores the steps of all ranks.  As soon as one rank has made three eighths of its ring more, a choice is due: the
+ * waits until now can be followed then, and the replay has not passed them. */
 static void note_steps(struct ana_why *why)
 {
     for (size_t i = 0; i < why->ranks; i++)
@@ -215,7 +215,8 @@ void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank, int64_t 
     if (!why->noted && has_passed(&why->noted_ns, now_ns))
         note_steps(why);
     const bool before = why->choose_at && why->noted && rank->steps - rank->noted > eighth * 3;
-    if (before || (why->choose_at ? why->steps >= why->choose_at : rank->steps >= eighth * 5)) /* or the first replay */
+    const bool first = !why->choose_at && rank->steps >= eighth * 5; /* the first replay is near */
+    if (before || first || (why->choose_at && why->steps >= why->choose_at))
         choose(why, INT64_MIN);
     why->noted = why->noted && !before;
 }

@@ -92,8 +92,8 @@ struct ana_why {
     struct ana_causes *causes; /* NULL: costs are not looked for */
     struct ana_queue *onward;  /* facts go this way (onward.h); NULL: to the causes at once */
     struct ana_why_calls calls;
-    uint64_t steps;                /* steps of all ranks so far, about: */
-    uint64_t choose_at, replay_at; /* when to choose next, and to replay */
+    uint64_t steps;                /* steps of all ranks so far, about */
+    uint64_t choose_at, replay_at; /* steps at the next choice, and at the next replay */
     int64_t chosen_ns, noted_ns;   /* job time of a choice, and when steps were noted */
     bool noted;                    /* a choice is due when a rank is some steps further than noted */
     const struct ana_clock *clock; /* of usage */

@@ -183,7 +183,7 @@ static int gate_status(const struct ana_diff *diff, const struct options *option
         return TUI_EXIT_OK;
     if (diff->answer == ANA_DIFF_SLOWER)
         return diff->change > options->fail_over ? TUI_EXIT_TROUBLE : TUI_EXIT_OK;
-    const bool found = diff->detectable <= options->fail_over; /* so much slower would have been */
+    const bool found = diff->detectable <= options->fail_over; /* a slowdown of that size would have been found */
     return diff->answer == ANA_DIFF_FASTER || found ? TUI_EXIT_OK : TUI_EXIT_NOT_KNOWN;
 }
 

@@ -135,8 +135,8 @@ static int show_moment(struct ana_job *job, const struct ana_summary *s, const c
 
 #define ITERATION "iteration-"
 
-/* Has a job, of which *s is a summary, read again for the span of an iteration, ITERATION and its number, and
- * summarized. */
+/* Reads the span of an iteration as a window, and replaces *s, a summary of the whole run.  `id`: ITERATION and a
+ * number.  Returns the exit status; unless it is TUI_EXIT_OK, *s is unchanged. */
 static int read_iteration(struct ana_job *job, const char *id, struct ana_summary *s)
 {
     struct ana_selection part = {0};

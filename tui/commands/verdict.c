@@ -59,8 +59,8 @@ static void print_place(const char *rank, const struct tui_outside_frame *at)
         printf("  why: rank %s is at %s%s%s now\n", rank, at->where, *at->function ? " in " : "", at->function);
 }
 
-/* Prints the place of a rank's main thread on this host of which the recorder takes no stack: it runs outside MPI, or
- * it is in MPI_Init. */
+/* Prints the place of a rank's main thread on this host, if it runs outside MPI or in MPI_Init, where the recorder
+ * reads no stack. */
 static void print_running(const struct ana_job *job, size_t index)
 {
     const struct ana_rank *rank = ana_job_rank(job, index);

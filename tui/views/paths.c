@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum fold { FOLD_AS_TIME, FOLD_OPEN, FOLD_CLOSED }; /* as time: what takes much time is open */
+enum fold { FOLD_AS_TIME, FOLD_OPEN, FOLD_CLOSED }; /* FOLD_AS_TIME: a node with much time is open */
 
 struct own {
     struct ana_paths paths;
     unsigned made_of;    /* summary that they are of */
     struct ana_map fold; /* enum fold by identity */
-    uint32_t *row;       /* nodes in view, parents before children, `rows` of them */
+    uint32_t *row;       /* numbers of the nodes in view, parents before children */
     size_t rows;
     int64_t whole_ns; /* time of all paths */
 };
@@ -192,7 +192,7 @@ static void draw_paths(struct tui_app *app, struct tui_grid *grid, struct tui_re
         return;
     draw_spread(app, grid, line, (size_t)(node - own(app)->paths.node));
     write_path(&own(app)->paths, (size_t)(node - own(app)->paths.node), path, sizeof path);
-    const int cut = tui_columns(path) - (rect.w - 3); /* its end says where */
+    const int cut = tui_columns(path) - (rect.w - 3); /* cuts the begin: the end has the place */
     const char *from = path;
     for (int i = 0; i < cut; i++)
         tui_decode(&from);

@@ -84,7 +84,7 @@ struct timeline_arrows {
 /* Place of the rows on the screen. */
 struct timeline_lanes {
     struct tui_rect cells;
-    int tall, bar;         /* lines of a row; the first of them, which have cells: messages have the rest */
+    int tall, bar;         /* lines of a row, and lines with cells; messages are drawn in the others */
     size_t streams, below; /* lines of streams, and behind which row they stand */
 };
 

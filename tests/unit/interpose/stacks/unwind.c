@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { PAGE = 4096 };
-/* Registers whose number is that of DWARF. */
+/* Number of registers with equal numbers in DWARF. */
 enum { SAME = (int)IPO_FOREIGN_REGS == (int)IPO_REGS ? (int)IPO_REGS : 32 };
 
 /* Three pages, the middle one a hole; and behind them a function with tables only. */
@@ -404,7 +404,7 @@ int main(void)
         check_reads();
         check_tables();
         check_expressions();
-    } else { /* an emulator: what is read instead has no holes */
+    } else { /* an emulator: the substitute for reading does not notice holes */
         printf("no process_vm_readv here: only stacks are checked\n");
     }
     check_stacks("by tables", ipo_unwind_by_tables);

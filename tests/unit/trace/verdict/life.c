@@ -19,7 +19,7 @@ static uint64_t hundred_seconds_ago(void)
     return (uint64_t)(now.tv_sec - 100) * 1000000000u;
 }
 
-static int64_t counted_until = 99 * S; /* then the recorder counts nothing more */
+static int64_t counted_until = 99 * S; /* end of the recorder's counts */
 
 /* Judges a job, `live` or after all were killed, whose rank 2 has these counts each second from `from` to `to`;
  * `inside`: a second thread of it waits for a message from any rank. */

@@ -218,8 +218,8 @@ static void exchange(struct tb *tb, int rank, bool sends)
     tb_inside(tb, 0, &sig, 20 * S, 0);
 }
 
-/* All loop over MPI_Iprobe of one tag and MPI_Test: rank 2's send has another tag, the others have started what it has
- * not come to. */
+/* All ranks loop over MPI_Iprobe of one tag and MPI_Test of a collective: rank 2 has sent with another tag, and has not
+ * started the collective. */
 static void polls_in_turns(struct tb *tb, int rank)
 {
     struct trc_sig probe = tb_sig(TB_IPROBE), test = tb_sig(TB_TEST), start = tb_sig(TB_IALLREDUCE);
@@ -278,7 +278,7 @@ static const struct {
     {"taken by a receive of any tag", 3, by_any_tag, ANA_CLASS_UNMATCHED, "or of any tag took 1"},
     {"polls in turns", 3, polls_in_turns, ANA_CLASS_UNMATCHED, "rank 2 sent one with tag 8, which nobody receives"},
     {"a communicator that was freed", 2, freed, ANA_CLASS_MISSING,
-     "in MPI_Barrier on a communicator that is not known (freed, or null)"},
+     "in MPI_Barrier on an unknown communicator (freed, null, or never recorded)"},
     {"a rank without a file", 3, without_a_file, ANA_CLASS_MISSING,
      "rank 3 has not called MPI_Barrier, where 3 of 4 wait"},
     {"any tag, on another communicator", 3, elsewhere, ANA_CLASS_UNMATCHED,

@@ -179,7 +179,7 @@ static const struct {
     {"views-80x24.keys", "3 n02     done  \xe2\x80\x93                  \xe2\x80\x93  98.0%  20.4%"},
     {"live.keys", "sent 1s  59.0 MB/s"}, /* 16 ranks send 36864 bytes 100 times a second */
     {"verdict-80x24.keys", "hung for 3 min 12 s: rank 3 has not come to MPI_Allreduce on grid, where 15"},
-    {"tall.keys", " of 2000 messages"}, /* 4 ranks send one in each step; half of them are in view */
+    {"tall.keys", " of 2000 messages"}, /* 4 ranks send one in each step; half of the steps are in view */
     {"gpu-80x24.keys", "3    54.0%   15.0%    20.0%    12.0%   12.0%   22.0%"},
     {"gpu-80x24.keys", "33.6 MB   373 MB   559 MB   90.0ms   150ms"}, /* bytes in 90 ms; 2 x 3/4 of it on the bus */
     {"horovod-80x24.keys", "3 between cycles      3  42.5ms        42.5      17"}, /* 50 cycles in 17 of 20 steps */
