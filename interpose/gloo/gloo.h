@@ -10,6 +10,7 @@
 
 enum ipo_gloo_id {
 #define GLOO(name, ...) IPO_GLOO_##name,
+#define CLASS           GLOO
 #define HOOK            GLOO
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO

@@ -335,3 +335,13 @@ static void record_exchange(w self, w buffer, w out, const w *sent, const w *rec
            DATA(bytes_of(self, sum_vector(sent)), bytes_of(self, sum_vector(received)), -1, false), PLAIN, buffer, out,
            sent, received);
 }
+
+/* The numbers of elements that each rank receives. */
+static void record_reduce_scatter(w self, w buffer, const w *counts)
+{
+    const int *each = (const int *)counts[0];
+    RECORD(reduce_scatter, reduce_scatter, current,
+           DATA(bytes_of(self, sum_counts(each, (int)((const int *)counts[1] - each))),
+                bytes_of(self, (uint64_t)each[group->rank]), -1, false),
+           PLAIN, buffer, counts);
+}

@@ -10,7 +10,7 @@
 #define OBJECTS 8u /* callers of Gloo; calls from further ones are searched each time */
 
 static const char *const symbols[IPO_GLOO_CALLS] = {
-#define GLOO(name, symbol, ...) #symbol,
+#define GLOO(name, symbol, ...) [IPO_GLOO_##name] = #symbol,
 #define HOOK                    GLOO
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO

@@ -12,7 +12,8 @@ static size_t write_calls(struct trc_call *calls)
     _Static_assert(IPO_GLOO_NUMBER(IPO_GLOO_CALLS) <= IPO_ALL_CALLS, "room for the last rows");
 #define GLOO(call, symbol, class, ...)                                                                                 \
     calls[IPO_GLOO_NUMBER(IPO_GLOO_##call)] = (struct trc_call){.name = "gloo::" #call, .opclass = TRC_OP_##class};
-#define HOOK(call, ...) GLOO(call, , COMM_CREATE)
+#define CLASS(call, class) GLOO(call, , class)
+#define HOOK(call, ...)    GLOO(call, , COMM_CREATE)
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO
 #undef HOOK

@@ -47,6 +47,15 @@ def trains(name, *more):
     check(name + ": bytes of all tensors", sum(int(n) for n, _ in reduced) == volume, reduced[:5])
 
 
+def scattered():
+    run([LAUNCH, "-n", "3", STANDIN, "-s", "5"], environment("scattered", STANDIN_SCATTER="1"))
+    lines = hpctop("dump", "scattered").out
+    reduced = [int(n) for n in re.findall(r" gloo::allreduce .* sent=(\d+) received=\d+ flags=coll ", lines)]
+    seen = [tuple(map(int, pair)) for pair in re.findall(r" gloo::reduce_scatter .* sent=(\d+) received=(\d+) flags=coll ", lines)]
+    check("reduce_scatter: as often as allreduce, with its bytes", reduced and sorted(seen) ==
+          sorted((n, part) for n in reduced[:len(reduced) // 3] for part in (4, 4, n - 8)), (reduced[:3], seen[:6]))
+
+
 def killed():
     """All lose their connections at once: the rank that lost none was killed."""
     run([LAUNCH, "-n", "3", STANDIN, "-f", "kill", "-s", "1000"], environment("kill"))
@@ -57,5 +66,5 @@ def killed():
     check("kill: calls of the others failed", len(failed) == 2, failed)
 
 
-together([partial(hung, name) for name in FAULTS] + [partial(trains, "plain"), partial(trains, "uncached", "-k", "0"), killed])
+together([partial(hung, name) for name in FAULTS] + [partial(trains, "plain"), partial(trains, "uncached", "-k", "0"), scattered, killed])
 end()
