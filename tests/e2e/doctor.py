@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from common import HPCTOP, LIBTRACE, TOP, check, end, environment, hpctop, run, skip, traces, workload
+from common import HPCTOP, LIBTRACE, TOP, check, end, environment, hpctop, report, run, skip, traces, workload
 
 RING = workload("ring")
 
@@ -140,8 +140,10 @@ def known_bad():
     text = hpctop("report", "--all", "openib").out
     check("known to be bad: the report says it", said in " ".join(text.split()), text[-800:])
     check("the report says what carried messages", re.search(r"^  over    pml ob1, .*btl tcp.*, OMPI_MCA_btl=tcp,self,openib$", text, re.M), text[-800:])
+    job = report("openib")["job"]
+    check("the report's JSON says both", any(said in one for one in job["known_bad"]) and "btl tcp" in job["transport"], job)
     done = run([HPCTOP, "record", "-o", "tcp", "--", *openib[:3], "tcp,self", *openib[4:], *program])
-    check("known to be bad: not another", done.code == 0 and "known:" not in done.err, done)
+    check("known to be bad: not another", done.code == 0 and "known:" not in done.err and report("tcp")["job"]["known_bad"] == [], done)
 
 
 def families():

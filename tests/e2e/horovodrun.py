@@ -23,9 +23,10 @@ hvd.init()
 for step in range(%d):
     t = hvd.allreduce(torch.full((%d,), hvd.rank() + 1.0), op=hvd.Sum, name="grad")
     assert t[0].item() == 3, t[0]
+    assert len(hvd.reducescatter(torch.ones(%d), op=hvd.Sum, name="part")) == %d
 hvd.shutdown()
-""" % (STEPS, ELEMENTS))
-for controller, call in (("mpi", "MPI_Allreduce"), ("gloo", "gloo::allreduce")):
+""" % (STEPS, ELEMENTS, ELEMENTS, ELEMENTS // 2))
+for controller, call, scatter in (("mpi", "MPI_Allreduce", "MPI_Reduce_scatter"), ("gloo", "gloo::allreduce", "gloo::reduce_scatter")):
     done = run([HPCTOP, "record", "-o", controller, "--", "horovodrun", "--" + controller, "-np", "2", "python3", "train.py"],
                environment(preload=False, PATH=path))
     if check("a job over " + controller, done.code == 0 and len(traces(controller)) == 2, done):
@@ -33,6 +34,8 @@ for controller, call in (("mpi", "MPI_Allreduce"), ("gloo", "gloo::allreduce")):
         check("its ranks", sorted(r["rank"] for r in rep["ranks"]) == [0, 1] and rep["job"]["id"], rep["job"])
         seen = len(re.findall(r"%s\b.*\bsent=%d\b" % (call, 4 * ELEMENTS), hpctop("dump", controller).out))
         right = check("every allreduce of the program", seen == 2 * STEPS, "%d of %d" % (seen, 2 * STEPS))
+        parts = len(re.findall(r"%s\b.*\bsent=%d received=%d\b" % (scatter, 4 * ELEMENTS, 2 * ELEMENTS), hpctop("dump", controller).out))
+        check("every reducescatter, with its bytes", parts == 2 * STEPS, "%d of %d" % (parts, 2 * STEPS))
         if controller == "mpi":
             record("launchers", rep["job"]["mpi"], "Python (Horovod)", "-", "horovodrun", release(), "passed" if right else "failed")
 for command in readme_commands("horovodrun"):

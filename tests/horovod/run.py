@@ -3,6 +3,7 @@
 the job hangs and from its files, and does it keep quiet about what is healthy?
 
   tests/horovod/run.py [-q] [mpi|gloo] [CASE..]      -q: does not wait for Horovod's own stall inspector
+  tests/horovod/run.py hosts                         run_hosts.py alone, which else comes before the last
   tests/horovod/run.py keras [CASE..]                run_keras.py alone, which else comes last
 
 Each case runs over MPI and over Gloo.
@@ -287,12 +288,16 @@ def main():
         skip_all("no Horovod: see above")
     python = setup.stdout.decode().split()[-1]
     os.chdir(WHERE)
+    hosts = [sys.executable, os.path.join(TOP, "tests/horovod/run_hosts.py"), python]
+    if words == ["hosts"]:
+        sys.exit(subprocess.call(hosts))
     controllers = [w for w in words if w in LAUNCHERS] or list(LAUNCHERS)
     words = [w for w in words if w not in LAUNCHERS]
     rows = [one(over(case, controller), python, "-q" in sys.argv) for controller in controllers for case in CASES
             if not words or any(w in case.name for w in words)]
     if not words or "idle" in words:
         idle(python)
+    on_hosts = bool(words) or subprocess.call(hosts) == 0
     os.chdir("/")
     shutil.rmtree(WHERE, ignore_errors=True)
     print("\n%-30s %-6s %-9s %-7s %-12s %s" % ("case", "right", "live, s", "alarms", "Horovod's, s", "hpctop says"))
@@ -302,7 +307,7 @@ def main():
     right, alarms = sum(bool(r["right"]) for r in rows), sum(r["alarms"] for r in rows)
     print("%d cases, %d right, %d false alarms" % (len(rows), right, alarms))
     trained = bool(words) or subprocess.call(keras) == 0
-    sys.exit(0 if right == len(rows) and alarms == 0 and trained and not failures() else 1)
+    sys.exit(0 if right == len(rows) and alarms == 0 and on_hosts and trained and not failures() else 1)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 /* The report's lines about facts: what all ranks have in common, and who differs. */
 #include "trace/report/page.h"
+#include "trace/report/report.h"
 #include "trace/verdict/verdict.h"
 
 #include <inttypes.h>
@@ -32,9 +33,7 @@ static void put_libraries(const struct ana_job *job, size_t index, FILE *out)
         fputc('\n', out);
 }
 
-/* Writes which transport carries messages, as far as loaded components of Open MPI and variables say: "pml ob1, btl
- * tcp, OMPI_MCA_btl=tcp,self". */
-static void put_transport(const struct ana_job *job, size_t index, FILE *out)
+bool ana_transport_write(const struct ana_job *job, size_t index, const char *before, FILE *out)
 {
     static const struct {
         const char *key, *word;
@@ -47,7 +46,7 @@ static void put_transport(const struct ana_job *job, size_t index, FILE *out)
                   {"env.FI_PROVIDER", "FI_PROVIDER=", false},
                   {"env.I_MPI_FABRICS", "I_MPI_FABRICS=", false}};
     const struct trc_file *file = ana_job_rank(job, index)->file;
-    const char *key, *value, *between = "  over    ";
+    const char *key, *value, *between = before;
     for (size_t k = 0; file && k < sizeof wanted / sizeof *wanted; k++) {
         const size_t n = strlen(wanted[k].key);
         if (k == 1 && !trc_fact(file, "file.mca_pml_ob1.so"))
@@ -61,8 +60,7 @@ static void put_transport(const struct ana_job *job, size_t index, FILE *out)
             between = ", ";
         }
     }
-    if (*between == ',')
-        fputc('\n', out);
+    return between != before;
 }
 
 /* Writes versions and settings that are known to be bad. */
@@ -109,7 +107,8 @@ void ana_page_facts(const struct ana_page *page)
         fputc('\n', out);
     if (ranks) {
         put_libraries(job, 0, out);
-        put_transport(job, 0, out);
+        if (ana_transport_write(job, 0, "  over    ", out))
+            fputc('\n', out);
     }
     put_known_bad(page);
     put_networks(page);

@@ -22,6 +22,10 @@ bool ana_report_table(const struct ana_job *job, const struct ana_summary *summa
 /* Returns the name of table `i`; NULL behind the last. */
 const char *ana_report_table_name(size_t i);
 
+/* Writes, after `before`, which transport carries messages of rank `index`, as far as loaded components of Open MPI and
+ * variables show: "pml ob1, btl tcp, OMPI_MCA_btl=tcp,self".  False: nothing is known, and nothing was written. */
+bool ana_transport_write(const struct ana_job *job, size_t index, const char *before, FILE *out);
+
 /* Two runs side by side, as plain text of 80 columns. */
 
 /* Writes what a diff found to `out`, which stays open; `job` is the second of its jobs.  `utf8`: the page may hold

@@ -6,6 +6,7 @@
 #include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "trace/metric/exact.h"
+#include "trace/report/report.h"
 #include "tui/output/json.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -36,6 +37,23 @@ static void add_off(cJSON *root, const struct ana_job *job)
     ana_offs_free(&offs);
 }
 
+/* Adds the transport of the first rank, and versions and settings that are known to be bad. */
+static void add_transport(cJSON *o, const struct ana_job *job)
+{
+    char *text = NULL;
+    const char *known[16];
+    size_t size = 0, ranks = ana_job_info(job).ranks;
+    FILE *out = open_memstream(&text, &size);
+    bool found = out && ranks && ana_transport_write(job, 0, "", out);
+    if (out)
+        fclose(out);
+    tui_json_text(o, "transport", found ? text : NULL);
+    free(text);
+    cJSON *list = cJSON_AddArrayToObject(o, "known_bad");
+    for (size_t i = 0, n = ana_known_bad_of(job, known, 16); i < n; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(known[i]));
+}
+
 static void add_job(cJSON *root, const struct ana_job *job, const struct ana_summary *s)
 {
     struct ana_job_info info = ana_job_info(job);
@@ -53,6 +71,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
         cJSON_AddItemToArray(hosts, cJSON_CreateString(info.host[i]));
     tui_json_text(o, "command", info.command);
     tui_json_text(o, "mpi", info.mpi[0] ? info.mpi : NULL);
+    add_transport(o, job);
     tui_json_ns(o, "elapsed_s", info.elapsed_ns);
     tui_json_integer(o, "lost_records", info.lost_records);
     tui_json_integer(o, "recycled_records", info.recycled_records);
