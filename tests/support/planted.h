@@ -17,6 +17,7 @@ struct planted {
     int64_t at[PLANTED_RANKS];
     uint64_t meetings;
     int ranks, tag; /* of messages */
+    uint32_t path;  /* of the next meetings; 0: only their site is known */
 };
 
 /* Begins a job: all leave MPI_Init at 1 us. */
@@ -57,6 +58,7 @@ static inline void planted_meet(struct planted *p, uint64_t site, uint32_t comm,
     sig.comm = comm;
     sig.sent = sig.received = 8;
     sig.site = site;
+    sig.path = p->path;
     p->meetings++;
     for (int r = 0; r < p->ranks; r++)
         if (mask >> r & 1) {

@@ -4,10 +4,10 @@
  * n-th on one rank is the n-th on all.  The place is found by loop.h from the order of calls.  It is not known while
  * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
  *
- * A place in a function that several loops use is called in each loop, but after other calls, or with other sizes.  So
- * a mark has *kinds* of two sorts: by the places that its thread had called since the call before, as a sum; by size
- * and tag.  While these stay the same from call to call, they cost nothing more; each change is kept as a mark of its
- * kind.
+ * A place in a function that several loops use is called in each loop, but after other calls, from other callers, or
+ * with other sizes.  So a mark has *kinds* of two sorts: by the places that its thread had called since the call
+ * before, as a sum; by size, tag and callers.  While these stay the same from call to call, they cost nothing more;
+ * each change is kept as a mark of its kind.
  *
  * Memory is bounded: a rank has ANA_ITER_ENTRIES times at most, shared by its marks.  When they are used up, the mark
  * with most times forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
@@ -43,8 +43,8 @@ struct ana_iter_period {
     int64_t end_ns, ns;
 };
 
-/* Sorts of kinds, which tell calls of a place apart: by the calls of its thread since the call before, by size and
- * tag. */
+/* Sorts of kinds, which tell calls of a place apart: by the calls of its thread since the call before, by size, tag and
+ * callers. */
 enum ana_iter_sort { ANA_ITER_TURN, ANA_ITER_SIZE, ANA_ITER_SORTS };
 
 /* The calls of a place as rows of one kind each. */

@@ -8,8 +8,8 @@
  *
  * Where all halos or all sums are made in one function, the loops of a program call at the same places, and the graph
  * shows the innermost only.  Calls of a place are therefore told apart by where its thread had called since the call
- * before, and by size (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the inner loop
- * comes after two sums.  A kind ends iterations of a loop if
+ * before, and by size and callers (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the
+ * inner loop comes after two sums.  A kind ends iterations of a loop if
  *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly, and
  *   nothing explains it: the calls before it, and not before the usual calls there, are at no place of its own, which
  *   would be a node that is called as seldom.

@@ -94,7 +94,8 @@ void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_e
         };
         rank->marks = number;
     }
-    e->use->size = (uint32_t)mix(mix(e->sig->sent, e->sig->received), (uint32_t)e->sig->tag);
+    e->use->size = (uint32_t)mix(mix(e->sig->sent, e->sig->received),
+                                 mix((uint32_t)e->sig->tag, ana_why_callers(file, e->sig->site)));
 }
 
 /* ---- the longest periods ---------------------------------------------------------------------------------------- */

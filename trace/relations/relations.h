@@ -50,7 +50,7 @@ struct ana_use {
     uint32_t from, region, segment; /* set by trace/why: the segment that ends there, its first place and its region */
     struct ana_route route;
     uint32_t mark; /* set by trace/iter: mark of the call, + 1; 0: none */
-    uint32_t size; /* set by trace/iter: tells the call from others at its place: size and tag */
+    uint32_t size; /* set by trace/iter: tells the call from others at its place: size, tag, callers */
 };
 
 /* One item of one thread, with its times in job nanoseconds: a line of the cache.  The merge makes it where its item

@@ -58,6 +58,18 @@ static uint32_t number_of(struct ana_why *why, struct ana_map *map, uint64_t a, 
     return value ? (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1 : 0;
 }
 
+uint64_t ana_why_callers(const struct trc_file *file, uint64_t site)
+{
+    const struct trc_path *path = trc_path_of(file, site);
+    uint64_t hash = 0;
+    for (uint32_t i = 0; path && i < path->n; i++) {
+        const char *function, *module;
+        trc_site(file, path->site[i], &function, &module);
+        hash = hash * 0x9e3779b97f4a7c15u + (module ? ana_hash_text(module) : 0);
+    }
+    return hash;
+}
+
 void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, const struct trc_file *file)
 {
     const char *function, *module;

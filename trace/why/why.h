@@ -112,6 +112,8 @@ void ana_why_free(struct ana_why *why);
 /* Looks up what all events of the signature share, into event->use; `call` is the job-wide number of its call, and
  * `file` the one that the event is from. */
 void ana_why_use(struct ana_why *why, const struct ana_event *event, uint32_t call, const struct trc_file *file);
+/* Returns a number of the callers of a call at `site`, the same on all ranks: of their names, where these are known. */
+uint64_t ana_why_callers(const struct trc_file *file, uint64_t site);
 /* Notes that events of a thread are missing here. */
 void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread);
 /* Adds the time without records that a call of the thread ends. */

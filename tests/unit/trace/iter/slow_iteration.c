@@ -62,6 +62,37 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     folder_remove();
 }
 
+/* Steps of a solver: its norm is called one to four times in a row by Newton's method, and once by the test of the
+ * error. All these calls are made in one function, with one size: only their callers tell them apart. */
+static void check_callers(void)
+{
+    enum { STEPS = 60, NEWTON = 1, ERROR = 2 };
+    struct planted p = planted_begin("callers", RANKS);
+    const uint64_t newton[] = {0x30, 0x40}, error[] = {0x30, 0x50};
+    for (int r = 0; r < RANKS; r++) {
+        tb_site(p.tb[r], 0x30, "norm+0x5", "libvector.so+0x30");
+        tb_site(p.tb[r], 0x40, "newton+0x9", "solver+0x40");
+        tb_site(p.tb[r], 0x50, "error_test+0x7", "solver+0x50");
+        tb_path(p.tb[r], NEWTON, newton, 2, TRC_PATH_WHOLE);
+        tb_path(p.tb[r], ERROR, error, 2, TRC_PATH_WHOLE);
+    }
+    for (int i = 0; i < STEPS; i++)
+        for (int left = 1 + i * i % 7 % 4; left >= 0; left--) {
+            p.path = left ? NEWTON : ERROR;
+            for (int r = 0; r < RANKS; r++)
+                p.at[r] += MS;
+            planted_meet(&p, 0x30, TB_WORLD, UINT64_MAX);
+        }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_iterations *of = &s.iterations;
+    CHECK(of->levels && of->loop[of->level].count == STEPS, "%zu levels, %llu iterations", of->levels,
+          (unsigned long long)of->loop[of->level].count);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Steps exchange three times at 0x30: soon, soon, and after the computation; each tenth step, from the fourth on,
  * meets at 0x40, too.  An exchange that a step has three times is no iteration that is slow each third time. */
 static void check_thrice(void)
@@ -134,7 +165,9 @@ static void check_shared(int times, int slow)
 int main(void)
 {
     check_thrice();
+    check_callers();
     check_run("short", 200, 123, false);
+    check_callers();
     check_run("saves", 200, 57, true);
     check_shared(40, 23);
     check_shared(3 * (int)ANA_ITER_ENTRIES, 9000);
