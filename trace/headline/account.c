@@ -100,7 +100,8 @@ static size_t count_users(const struct ana_job *job, const struct crowd *crowd)
 }
 
 /* Whether most ranks wait for a processor, and get less than two thirds of the time that they ask for: then they wait
- * for each other's messages because of that, too, and calls take longer, unless one rank is to blame. */
+ * for each other's messages because of that, too, and calls take longer, unless one rank is to blame: for more waiting
+ * than chance explains, or for a few waits that are longer than all wait for processors. */
 static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
 {
     const double queued_ns = (double)s->account.ns[ANA_ACCOUNT_QUEUED];
@@ -110,7 +111,9 @@ static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
     if (!is_notable(s, queued_ns) || 2 * queued_ns < (double)s->account.ns[ANA_ACCOUNT_COMPUTE])
         return false;
     find_crowd(job, s, &crowd, list, sizeof list);
-    return 2 * crowd.ranks > s->rank_count && !ana_late_rank(job, s, &late, line, sizeof line);
+    return 2 * crowd.ranks > s->rank_count &&
+           (!ana_late_rank(job, s, &late, line, sizeof line) ||
+            (late.times < CHANCE_DEVIATIONS * CHANCE_DEVIATIONS && late.lost_ns < queued_ns));
 }
 
 static void say_queued(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)

@@ -192,6 +192,19 @@ static void add_processors(struct ana_summary *s)
             .kind = ANA_PRICE_PROCESSOR, .path_ns = -1, .saves_ns = ana_rounded(share * (double)s->path_ns)};
 }
 
+/* Sorts prices by savings. The price of processors comes before calls that cost at most more: with a processor for each
+ * rank these would take less time. */
+static void sort_prices(struct ana_summary *s)
+{
+    ana_sort(s->prices, s->price_count, sizeof *s->prices, by_savings);
+    for (size_t at = s->price_count; at-- > 1;)
+        if (s->prices[at].kind == ANA_PRICE_PROCESSOR && s->prices[at - 1].at_most) {
+            const struct ana_price processors = s->prices[at];
+            s->prices[at] = s->prices[at - 1];
+            s->prices[at - 1] = processors;
+        }
+}
+
 /* Sets what the ranks that come next save once those before are mended, whose price is in the list already; `room`: of
  * the ranks of a price.  False: no ranks come next. */
 static bool set_after(const struct ana_summary *s, const struct ana_replay *replay, const int64_t *saves, size_t room,
@@ -235,7 +248,7 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
         device->saves_ns = ana_earlier(ana_job_upper(job)->exposed(job, device->rank), s->path_ns);
     s->price_count += device->saves_ns > 0;
     add_processors(s);
-    ana_sort(s->prices, s->price_count, sizeof *s->prices, by_savings);
+    sort_prices(s);
     return true;
 }
 
