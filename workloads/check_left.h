@@ -101,6 +101,14 @@ static void comm_once(void) /* as libraries keep one for as long as the process 
     MPI_Barrier(copy);
 }
 
+static void comms_once(void)
+{
+    MPI_Comm copy[3];
+    MPI_Comm_dup(world, &copy[0]);
+    MPI_Comm_dup(world, &copy[1]);
+    MPI_Comm_dup(world, &copy[2]);
+}
+
 static void comm_left(void)
 {
     comm_once();

@@ -372,6 +372,7 @@ static const struct {
     {"persistent_freed", "-", persistent_freed},
     {"comm_left", "not-freed", comm_left},
     {"comm_once", "-", comm_once},
+    {"comms_once", "-", comms_once},
     {"comm_kept", "-", comm_kept},
     {"type_left", "not-freed", type_left},
     {"group_left", "not-freed", group_left},

@@ -48,6 +48,9 @@ code, got, findings = errors("c-comm_left")
 check("as often as on all ranks", [f["times"] for f in findings if f["class"] == "not-freed"] == [6], findings)
 code, got, findings = errors("c-comm_once")
 check("one that each process keeps is a note", code == 0 and [f["class"] for f in findings] == ["kept"], findings)
+text = hpctop("check", "c-comms_once").out
+check("notes of one call are one, with the number of places",
+      text.count("note: kept") == 1 and "  and at 2 more places, 6 times: --json lists them\n" in text, text)
 
 # MPICH has other handles and constants.
 FEW = ("types_struct", "types_built", "reduce_op", "type_left", "groups", "comm_kept", "persistent_left", "starves")

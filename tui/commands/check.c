@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_finding(const struct ana_job *job, const struct ana_finding *f)
 {
@@ -20,10 +21,24 @@ static void print_finding(const struct ana_job *job, const struct ana_finding *f
            f->detail);
 }
 
+/* Whether a finding is one more object that a call made and the process kept: big libraries have hundreds. */
+static bool is_more_of(const struct ana_finding *f, const struct ana_finding *first)
+{
+    return f->id == ANA_CHECK_KEPT && first->id == f->id && strcmp(f->place[0].call, first->place[0].call) == 0;
+}
+
 static void print_text(const struct ana_job *job, const struct ana_findings *found)
 {
-    for (size_t i = 0; i < found->count; i++)
-        print_finding(job, &found->finding[i]);
+    for (size_t i = 0, next; i < found->count; i = next) {
+        const struct ana_finding *first = &found->finding[i];
+        uint64_t times = 0;
+        print_finding(job, first);
+        for (next = i + 1; next < found->count && is_more_of(&found->finding[next], first); next++)
+            times += found->finding[next].times;
+        if (next > i + 1)
+            printf("  and at %zu more place%s, %" PRIu64 " time%s: --json lists them\n", next - i - 1,
+                   next == i + 2 ? "" : "s", times, times == 1 ? "" : "s");
+    }
     if (found->errors == 0)
         printf("no errors found in %" PRIu64 " calls of %zu rank%s\n", found->calls, ana_job_info(job).ranks,
                ana_job_info(job).ranks == 1 ? "" : "s");
