@@ -56,6 +56,7 @@ OURS = {"LD_PRELOAD": LIB, "HPCTOP_DIR": DIR}
 INSIDE = {p + k: v for p in ("APPTAINERENV_", "SINGULARITYENV_") for k, v in OURS.items()}
 BIND = {p + "_BIND": "%s,%s" % (LIB, DIR) for p in ("APPTAINER", "SINGULARITY")}
 MORE = "".join(" -x %s=%s" % (k, v) for k, v in sorted({**INSIDE, **BIND}.items()))
+MAKES = "sh -c mkdir -p \"$0\"; exec \"$@\" " + DIR  # the folder, before a runtime binds it
 
 # Name, command, what is to become of it, what is to be in the environment, and what is there already.
 PLANS = [
@@ -107,8 +108,12 @@ PLANS = [
     ("MPI inside the container", "apptainer exec i.sif mpirun -n 2 ./app", "apptainer exec i.sif mpirun -n 2 ./app",
      {**INSIDE, **BIND}, {}),
     ("a launcher of containers", "mpiexec.hydra -n 2 podman run --rm image ./app",
-     "mpiexec.hydra -n 2 podman run -v {0}:{0} -v {1}:{1} -e LD_PRELOAD={1} -e HPCTOP_DIR={0} -e HPCTOP_IMAGE=image --rm image ./app".format(DIR, LIB),
+     "mpiexec.hydra -n 2 %s podman run -v {0}:{0} -v {1}:{1} -e LD_PRELOAD={1} -e HPCTOP_DIR={0} -e HPCTOP_IMAGE=image --rm image ./app".format(DIR, LIB) % MAKES,
      {}, {"LD_PRELOAD": "/outside.so"}),
+    ("a launcher of Apptainer that hands no variables on", "ibrun apptainer exec i.sif ./app",
+     "ibrun env %s %s apptainer exec i.sif ./app" % (" ".join("%s=%s" % pair for pair in {**INSIDE, **BIND}.items()), MAKES), {}, {}),
+    ("a launcher of Charliecloud", "ibrun ch-run image -- ./app", "ibrun %s ch-run -b {0}:{0} -b {1}:{1} --set-env=LD_PRELOAD={1} "
+     "--set-env=HPCTOP_DIR={0} image -- ./app".format(DIR, LIB) % MAKES, {}, {}),
     ("Charliecloud", "ch-run image -- ./app", "ch-run -b {0}:{0} -b {1}:{1} --set-env=LD_PRELOAD={1} --set-env=HPCTOP_DIR={0} "
      "image -- ./app".format(DIR, LIB), {}, {}),
     ("Shifter", "shifter --image=x ./app", "shifter --volume={0}:{0} --volume={1}:{1} --env=LD_PRELOAD={1} "
@@ -128,7 +133,7 @@ def plans():
         check("plan: " + name, seen is not None and words == want and
               all(seen.get(k) == v for k, v in settings.items()) and (settings or not seen), "%s %s" % (seen, words))
     seen, words = plan("orterun -n 2 apptainer exec i.sif ./app")
-    check("plan: a launcher of Apptainer", seen == {} and words.endswith(" -n 2 apptainer exec i.sif ./app") and
+    check("plan: a launcher of Apptainer", seen == {} and words.endswith(" -n 2 %s apptainer exec i.sif ./app" % MAKES) and
           sorted(words.split(" -n 2 ")[0].split(" -x ")[1:]) == sorted(MORE.split(" -x ")[1:]), words)
     with open("job.sh", "w") as f:
         f.write("#!/bin/sh\n#SBATCH --export=A,B\nsrun true\n")
@@ -204,6 +209,9 @@ def systems():
         settings, words = plan(command)
         check("docs/systems.md: " + command.split()[0], settings is not None and
               LIB in words + " ".join(v for k, v in settings.items() if k.endswith("_LD_PRELOAD") or k == "APPTAINERENV_LD_PRELOAD"), words)
+        runtime = re.search(r"\b(?:apptainer|singularity) exec", words)
+        check("docs/systems.md: %s: an image gets it from before its runtime" % command.split()[0], not runtime or
+              LIB not in words[runtime.end():], words)
         check("docs/systems.md: %s: its launcher has it not" % command.split()[0], settings is not None and "LD_PRELOAD" not in settings, settings)
     missing = [name for name in set(re.findall(r"`(e2e/[a-z]+)`", text)) if not os.path.exists(os.path.join(TOP, "tests", name + ".py"))]
     check("docs/systems.md names tests that exist", not missing, missing)

@@ -115,6 +115,16 @@ static bool set_for_sanitizer(struct tui_plan *plan)
     return tui_set(plan, "", 0, "ASAN_OPTIONS", TUI_ASAN_OPTION, ':', NULL);
 }
 
+/* Makes the folder on each host that a launcher reaches: a runtime refuses to bind a folder that is not there. */
+static bool make_folder(struct tui_plan *plan, const struct tui_layer *runtime, const char *folder)
+{
+    const char *const words[] = {"sh", "-c", "mkdir -p \"$0\"; exec \"$@\"", folder};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!tui_words_insert(&plan->words, runtime->at + i, words[i]))
+            return tui_plan_no_memory(plan);
+    return true;
+}
+
 bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *folder)
 {
     static const char *const options[] = {
@@ -171,6 +181,9 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
                 good = !paths[p] || tui_insert(&plan->words, layer->options, kind->bind, "", paths[p]) > 0;
             good = good || tui_plan_no_memory(plan);
         }
+        const struct tui_layer *launcher = tui_plan_layer(plan, TUI_LAYER_LAUNCHER);
+        if (good && layer == runtime && folder && launcher && launcher < runtime)
+            good = make_folder(plan, runtime, folder);
         if (!good)
             return false;
     }

@@ -141,7 +141,8 @@ bool tui_set_by_options(struct tui_plan *plan, const struct tui_layer *layer)
 
 bool tui_set_by_env(struct tui_plan *plan)
 {
-    size_t at = plan->program;
+    const struct tui_layer *runtime = tui_plan_layer(plan, TUI_LAYER_RUNTIME);
+    size_t at = runtime ? runtime->at : plan->program; /* a runtime turns them into variables inside */
     if (at >= plan->words.count)
         return true; /* no program: the environment has to do */
     if (!tui_words_insert(&plan->words, at, "env"))

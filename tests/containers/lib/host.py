@@ -11,7 +11,7 @@ ROOTS = os.environ.get("HPCTOP_TEST_ROOTS") or os.path.join(TOP, "build/roots")
 NODE = "node1"
 HOST = ["openmpi-bin", "podman", "crun", "passt", "catatonit", "charliecloud", "squashfuse", "fuse-overlayfs", "uidmap",
         "squashfs-tools", "ca-certificates", "mmdebstrap", "debian-archive-keyring",
-        "libcjson1", "libncursesw6", "libdw1t64", "strace"]
+        "libcjson1", "libncursesw6", "libdw1t64", "strace", "python3", "openssh-server", "openssh-client", "iproute2"]
 # Where it differs from what the host has: its release, and what is in it.
 IMAGES = {"openmpi": ("bookworm", ["openmpi-bin"]),  # MPI inside: 4.1.4 under the host's 5.0, glibc 2.36 under its 2.41
           "bare": ("sid", ["ca-certificates"])}      # no MPI inside: the host's is mounted, so its glibc must be newer

@@ -1,7 +1,7 @@
 """Another processor: libtrace.so and the unit tests compile with the cross compiler, need no newer glibc and no more libraries
 than on x86-64, and the unit tests pass under qemu-user.  So do workloads with Debian's MPICH for it: its own libraries, two
 emulated ranks, started by the mpiexec of this machine; the trace is read here.  Call paths are libunwind's; stacks of ranks that
-poll or crash are right, whoever unwinds."""
+poll or crash are right, whoever unwinds.  Open MPI's mpirun and Debian's mpi4py for that processor do the same."""
 import glob
 import os
 import re
@@ -9,18 +9,24 @@ import shutil
 import signal
 
 import common
-from common import TOP, check, end, hpctop, pids, run, skip, skip_all, start, stop, wait_for
+from common import TOP, calls, check, end, hpctop, pids, report, run, skip, skip_all, start, stop, wait_for
 from results import record
 from root import unpack
-from truths import HYDRA_CODES, hold
+from truths import HYDRA_CODES, OPENMPI_CODES, hold
 from walks import SOURCE, compare
 
 # name of the processor in compilers: in emulators, in Debian, share of paths that are whole, environment of its ranks
 PROCESSORS = {"aarch64": ("aarch64", "arm64", 0.85, {}),
               "powerpc64le": ("ppc64le", "ppc64el", 0.95, {"UCX_TLS": "posix,self"})}
-PACKAGES = ["libc6-dev", "libncurses-dev", "libcjson-dev", "libdw-dev", "libxxhash-dev", "libzstd-dev", "libmpich-dev", "libunwind-dev"]
+PACKAGES = ["libc6-dev", "libncurses-dev", "libcjson-dev", "libdw-dev", "libxxhash-dev", "libzstd-dev", "libmpich-dev", "libunwind-dev",
+            "libopenmpi-dev", "python3-mpi4py"]
 PROGRAMS = ["ring", "p2p_blocking", "p2p_nonblocking", "p2p_persistent", "p2p_mprobe", "collectives_blocking",
             "collectives_nonblocking", "collectives_vw", "neighborhood", "communicators", "threads_multiple", "many_sizes"]
+OPENMPI_PROGRAMS = ["ring", "p2p_nonblocking", "collectives_blocking"]
+SCRIPT = """from mpi4py import MPI
+for i in range(7):
+    MPI.COMM_WORLD.Barrier()
+"""
 # Unit tests that an emulator cannot run, and why.
 ELSEWHERE = {"children": "/proc shows system calls by this machine's numbers", "procfs": "/proc shows system calls by this machine's numbers",
              "slots": "it builds libraries with this machine's compiler"}
@@ -48,10 +54,16 @@ class Processor:
         return run(["mpiexec.hydra", "-n", str(ranks)] + self.emulated(folder, preload) + command,
                    dict(os.environ, **self.env, **env), timeout=900)
 
-    def compile(self, name, source, *flags):
-        built = run([self.compiler, "--sysroot=" + self.root, "-std=gnu11", "-w", "-O1", "-g", *flags, "-I%s/mpich/include" % self.libraries,
-                     "-I" + self.mpi_h, "-o", name, os.path.join(TOP, source), "-L" + self.libraries,
-                     "-Wl,--unresolved-symbols=ignore-in-shared-libs", "-lmpich", "-lpthread", "-lm", "-Wl,--as-needed", "-lunwind"])
+    def mpirun(self, ranks, command, folder=None, preload=True, **env):
+        return run(["mpirun", "-n", str(ranks), "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"] + self.emulated(folder, preload) + command,
+                   dict(os.environ, **env), timeout=900)
+
+    def compile(self, name, source, *flags, mpi="mpich"):
+        of = {"mpich": ["-I%s/mpich/include" % self.libraries, "-I" + self.mpi_h, "-lmpich"],
+              "openmpi": ["-I%s/openmpi/include" % self.libraries, "-L%s/openmpi/lib" % self.libraries, "-lmpi"]}[mpi]
+        built = run([self.compiler, "--sysroot=" + self.root, "-std=gnu11", "-w", "-O1", "-g", *flags, "-o", name, os.path.join(TOP, source),
+                     "-L" + self.libraries, "-Wl,--unresolved-symbols=ignore-in-shared-libs", *of, "-lpthread", "-lm", "-Wl,--as-needed",
+                     "-lunwind"])
         return built.code == 0 or check("builds " + name, False, built)
 
     def products(self):
@@ -119,6 +131,20 @@ class Processor:
         return held, mpi
 
 
+    def open_mpi(self):
+        for name in OPENMPI_PROGRAMS:
+            program = name + "-openmpi"
+            if self.compile(program, "workloads/%s.c" % name, mpi="openmpi"):
+                both = hold(name, [], 2, self.mpirun, lambda name: os.path.abspath(name + "-openmpi"), OPENMPI_CODES, brief=True)
+                check(name + ": the trace names Open MPI", both and both[1]["job"]["mpi"].startswith("Open MPI"), both and both[1]["job"])
+        with open("script.py", "w") as f:
+            f.write(SCRIPT)
+        done = self.mpirun(2, [os.path.join(self.root, "usr/bin/python3"), "script.py"], "mpi4py")
+        rep = report("mpi4py") if check("mpi4py runs", done.code == 0, done) else None
+        check("mpi4py: every barrier, with its line", rep and calls(rep)["MPI_Barrier"]["calls"] == 2 * 7 and
+              "script.py:3" in hpctop("dump", "mpi4py").out, rep and calls(rep))
+
+
 def hold_processor(gnu):
     processor = Processor(gnu)
     processor.products()
@@ -130,6 +156,7 @@ def hold_processor(gnu):
     held, mpi = processor.workloads()
     processor.paths()
     processor.stacks()
+    processor.open_mpi()
     record("matrix", mpi or "mpich", "C, " + processor.name, "-", "mpiexec", "bookworm",
            "passed" if common.failures() == before else "failed", "%d programs" % held)
     end()
