@@ -102,14 +102,40 @@ size_t trc_cxx_length(const char *name)
     return offset ? (size_t)(offset - name) : strlen(name);
 }
 
+/* Returns the nested name that a linker name begins with, whose parameters are cut off or too long to demangle:
+ * "a::b" of "_ZN1a1bESt6vec"; NULL: there is none, or it has templates. */
+static char *nested_name(const char *name, size_t length)
+{
+    char *text = strncmp(name, "_ZN", strlen("_ZN")) == 0 ? calloc(2, length + 1) : NULL;
+    if (!text)
+        return NULL;
+    const char *at = name + strlen("_ZN"), *end = name + length;
+    size_t n = 0;
+    at += *at == 'K';
+    while (at < end && isdigit((unsigned char)*at)) {
+        char *part;
+        size_t size = strtoul(at, &part, 10);
+        if (size >= (size_t)(end - part))
+            break;
+        n += (size_t)sprintf(text + n, "%s%.*s", n ? "::" : "", (int)size, part);
+        at = part + size;
+    }
+    if (n && *at == 'E')
+        return text;
+    free(text);
+    return NULL;
+}
+
 char *trc_cxx_text(const char *name, size_t length, enum trc_cxx_detail detail)
 {
-    if (!demangler || strncmp(name, "_Z", 2) != 0 || !is_modest(name, length))
+    if (!demangler || strncmp(name, "_Z", 2) != 0)
         return NULL;
     int status = 0;
-    char *mangled = strndup(name, length);
+    char *mangled = is_modest(name, length) ? strndup(name, length) : NULL;
     char *text = mangled ? demangler(mangled, NULL, NULL, &status) : NULL;
     free(mangled);
+    if (!text && detail == TRC_CXX_SHORT)
+        return nested_name(name, length);
     if (text)
         strip_name(text, detail);
     return text;

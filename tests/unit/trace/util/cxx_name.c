@@ -82,6 +82,9 @@ int main(void)
         {"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()"},   /* longer than its linker name: cut */
         {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector::push_back"},
         {"_Znot", "_Znot"},
+        {"_ZN3Opm8readDeckEN4Dune13CommunicationIP19ompi_comm", "Opm::readDeck"}, /* cut off */
+        {"_ZN3Opm8readDeckEN4Dune13CommunicationIP19ompi_comm+0x5b4", "Opm::readDeck+0x5b4"},
+        {"_ZN3Opm99readDeckE", "_ZN3Opm99readDeckE"},
     };
     void *library = dlopen("libstdc++.so.6", RTLD_LAZY);
     trc_demangle *demangle = library ? (trc_demangle *)(uintptr_t)dlsym(library, "__cxa_demangle") : NULL;
