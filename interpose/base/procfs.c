@@ -245,6 +245,38 @@ static void add_file(struct ipo_text *text, const struct ipo_task *task, int whi
     }
 }
 
+/* The process that holds the file lock that this process waits for; 0: unknown.  Of /proc/locks, "7: FLOCK ADVISORY
+ * WRITE 123 08:01:55 0 EOF" is the lock of process 123, and "7: -> FLOCK .." below it one that waits for it. */
+static uint64_t lock_holder(void)
+{
+    char locks[16384];
+    uint64_t own = (uint64_t)getpid(), holder = 0;
+    const char *line = ipo_read_file("/proc/locks", locks, sizeof locks) ? locks : NULL;
+    for (; line; line = strchr(line, '\n')) {
+        const char *at = line + strspn(line, "\n 0123456789:");
+        bool waits = !strncmp(at, "->", 2);
+        at += waits ? 2 : 0;
+        for (int word = 0; word < 3; word++) /* kind, strictness, mode */
+            at += strspn(at, " ") + strcspn(at + strspn(at, " "), " \n");
+        uint64_t pid = parse_number(&at);
+        if (waits && pid == own)
+            return holder;
+        holder = waits ? holder : pid;
+        line += *line == '\n';
+    }
+    return 0;
+}
+
+static void add_holder(struct ipo_text *text, const struct ipo_task *task)
+{
+    bool locks = task->call == SYS_flock || (task->call == SYS_fcntl && task->argument[1] == F_SETLKW);
+    uint64_t holder = locks ? lock_holder() : 0;
+    if (holder) {
+        ipo_text_add(text, ", held by process ");
+        ipo_text_add_number(text, holder);
+    }
+}
+
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
 {
     struct ipo_text text = {0};
@@ -263,6 +295,7 @@ void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
         }
         if (i < known)
             add_file(&text, task, calls[i].fd);
+        add_holder(&text, task);
     }
     char where[64];
     if (task->state == 'D' && read_task_file(task->tid, "/wchan", where, sizeof where) > 1) {

@@ -1,5 +1,5 @@
 # timeout: 200
-"""Seventeen programs of tests/field, whose verdict is right: who and what, live and from the files.  All: make field."""
+"""Nineteen programs of tests/field, whose verdict is right: who and what, live and from the files.  All: make field."""
 import os
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from run import CASES, base_environment, brief, build, installed, run  # noqa: E
 QUICK = ("stencil.blocking_ring", "stencil.waitany_unsent", "stencil.persistent", "farm.no_stop", "farm.probe_wrong",
          "farm.stealing", "coll.branch", "coll.wrong_root", "coll.one_more", "coll.started_order", "coll.inter_recv",
          "lively.test_both", "rma.pscw_cycle", "rma.lock_kept", "coll.swapped_ok", "threads.late_feeder_ok",
-         "train.raises")
+         "train.raises", "stuck.flock", "coll.one_more_finalize")
 
 if not installed("openmpi"):
     skip_all("no Open MPI here")

@@ -139,14 +139,26 @@ static bool is_culprit(const struct ana_summary *s, const struct latecomer *late
     return share >= 0.5 && excess.deviations >= CHANCE_DEVIATIONS && is_far_ahead(s, late);
 }
 
-/* Whether a rank comes last because others hold it up: less than half of the time lost to it can be charged to its
- * own work, like a root that receives from all before it broadcasts. */
-static bool is_held_up(const struct ana_summary *s, size_t culprit, int64_t lost_ns)
+static const struct ana_rank_stat *stat_of(const struct ana_summary *s, size_t index)
 {
     for (size_t i = 0; i < s->rank_count; i++)
-        if (s->ranks[i].index == culprit)
-            return s->ranks[i].charged_ns >= 0 && s->ranks[i].charged_ns < lost_ns / 2;
-    return false; /* not known */
+        if (s->ranks[i].index == index)
+            return &s->ranks[i];
+    return NULL;
+}
+
+/* Whether a rank comes last because others hold it up: less than half of the time lost to it can be charged to its
+ * own work, like a root that receives from all before it broadcasts; or less than three quarters, and no more than to
+ * another rank, like the last of a chain in which each waits for the one before. */
+static bool is_held_up(const struct ana_summary *s, size_t culprit, int64_t lost_ns)
+{
+    const struct ana_rank_stat *own = stat_of(s, culprit);
+    if (!own || own->charged_ns < 0) /* not known */
+        return false;
+    bool alike = false;
+    for (size_t i = 0; i < s->rank_count; i++)
+        alike |= &s->ranks[i] != own && s->ranks[i].charged_ns >= own->charged_ns / 5 * 4;
+    return own->charged_ns < lost_ns / 2 || (alike && own->charged_ns < lost_ns / 4 * 3);
 }
 
 /* Whether one rank is last nearly always at a collective's place, or far more often than by chance. */

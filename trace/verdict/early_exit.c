@@ -1,4 +1,4 @@
-/* Ranks that came to MPI_Finalize while others wait for them. */
+/* Ranks that came to MPI_Finalize while others wait for them, or ranks that make a call more than those. */
 #include "trace/verdict/case_impl.h"
 
 static bool finalizes(const struct ana_case *c, size_t index)
@@ -33,19 +33,39 @@ static void look_for_waiters(struct ana_case *c, struct left *left)
     }
 }
 
+/* Whether the rest of a communicator has left, and only few of it, or one half, are inside a collective there. */
+static bool is_extra_call(struct ana_case *c, const struct left *left, bool *half)
+{
+    const struct ana_group *g = left->first->group == ANA_NO_GROUP ? NULL : ana_group_at(c, left->first->group);
+    size_t inside = g ? ana_ranks_in(c, g).n : 0;
+    *half = g && inside == g->missing_count;
+    for (size_t i = 0; g && i < g->missing_count; i++)
+        if (!left->by[g->missing[i]])
+            return false;
+    return inside > 0 && !g->nowhere && g->missing_count >= 2 && inside <= g->missing_count;
+}
+
 static bool say_left(struct ana_case *c, const struct left *left)
 {
     size_t waiter = left->first->index;
-    if (!ana_case_settle(c, ANA_CLASS_EARLY_EXIT, ana_case_certainty(c, &waiter, 1), left->lasted_ns))
+    bool half = false, extra = is_extra_call(c, left, &half);
+    if (!ana_case_settle(c, extra ? ANA_CLASS_MISMATCHED : ANA_CLASS_EARLY_EXIT, ana_case_certainty(c, &waiter, 1),
+                         left->lasted_ns))
         return false;
-    for (size_t i = 0; i < c->count; i++)
+    struct ana_ranks stay = extra ? ana_ranks_in(c, ana_group_at(c, left->first->group)) : ana_one_rank(waiter);
+    if (extra)
+        ana_case_blame_all(c, stay);
+    size_t *index = ana_case_room(c), n = 0;
+    for (size_t i = 0; index && i < c->count; i++)
         if (left->by[i])
-            ana_case_blame(c, i);
+            index[n++] = i;
+    struct ana_ranks gone = ana_ranks_at(index, n);
+    if (!extra || half)
+        ana_case_blame_all(c, gone);
     ana_case_doubt_culprits(c);
-    bool ended = c->out->culprits && ana_case_ended(c, c->out->culprit[0]);
-    ANA_SUMMARY(c, ended ? ANA_SAY_FINISHED_EARLY : ANA_SAY_FINALIZES_EARLY, .who = ANA_CULPRITS,
-                .others = ana_one_rank(waiter), .more = (int64_t)left->waiters - 1,
-                .call = ana_waiting_call(left->first));
+    ANA_SUMMARY(c, extra ? ANA_SAY_ONE_CALL_MORE : ANA_SAY_LEFT_EARLY, .who = gone, .others = stay,
+                .more = extra ? 0 : (int64_t)left->waiters - 1, .of = n && ana_case_ended(c, index[0]),
+                .call = ana_waiting_call(left->first), .comm = left->first->comm);
     return true;
 }
 

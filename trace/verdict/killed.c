@@ -59,8 +59,8 @@ static void say_places(struct ana_case *c)
     }
     for (const struct place *p = place; p < place + n; p++) {
         bool alike = p->most_ns - p->least_ns <= p->least_ns / 10;
-        ANA_FACT(c, p->call ? ANA_SAY_STOOD_IN : ANA_SAY_STOOD_OUTSIDE, .who = ana_ranks_at(p->index, p->n),
-                 .call = {.name = p->call}, .time = p->least_ns, .other_time = alike ? 0 : p->most_ns);
+        ANA_FACT(c, ANA_SAY_STOOD, .who = ana_ranks_at(p->index, p->n), .call = {.name = p->call}, .time = p->least_ns,
+                 .other_time = alike ? 0 : p->most_ns);
     }
 }
 
@@ -153,7 +153,8 @@ void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_con
         fact.id = ANA_SAY_KILLED_IN_TURN;
         fact.time = d->last_ns - d->first_ns;
     } else {
-        fact.id = confidence == ANA_POSSIBLE ? ANA_SAY_KILLED_OR_ONE : ANA_SAY_KILLED;
+        fact.id = ANA_SAY_KILLED;
+        fact.more = confidence == ANA_POSSIBLE;
     }
     c->out->summary = fact;
     if (d->told && d->told < d->gone)

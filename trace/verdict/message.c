@@ -14,11 +14,8 @@ static bool is_taken_by_any(struct ana_case *c, const struct ana_dependency *w, 
 void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
 {
     bool taken = w->near_messages == 0 && w->taken, elsewhere = w->near_identity != w->identity;
-    ANA_SUMMARY(c,
-                taken       ? ANA_SAY_TAKEN_BEFORE
-                : elsewhere ? ANA_SAY_OTHER_COMMUNICATOR
-                            : ANA_SAY_OTHER_TAG,
-                .who = ana_one_rank(w->index), .message = w, .others = ana_one_rank(partner), .number = w->near_tag);
+    ANA_SUMMARY(c, taken ? ANA_SAY_TAKEN_BEFORE : ANA_SAY_OTHER_MESSAGE, .who = ana_one_rank(w->index), .message = w,
+                .others = ana_one_rank(partner), .number = w->near_tag, .more = elsewhere);
     ANA_FACT(c, taken ? ANA_SAY_NOT_WAITED_FOR : ANA_SAY_NOT_RECEIVED, .who = ana_one_rank(w->index),
              .count = (int64_t)w->near_messages, .more = elsewhere);
     struct ana_fact by_any;
@@ -58,10 +55,34 @@ static void say_ahead(struct ana_case *c, size_t source, size_t index)
     }
 }
 
+/* A message like the one that is waited for, with another destination or from another source; count 0: none. */
+static struct ana_fact find_strayed(struct ana_case *c, const struct ana_dependency *w, size_t source)
+{
+    struct ana_fact to = {ANA_SAY_STRAYED, .message = w}, from = to;
+    size_t senders = 0;
+    for (size_t i = 0; i < c->count && !to.count; i++) {
+        const bool other = i != source && i != w->index;
+        const int64_t sent = other ? ana_dependency_strayed(c, w, source, i) : 0,
+                      came = other && !sent ? ana_dependency_strayed(c, w, i, w->index) : 0;
+        to.count = sent;
+        to.others = ana_one_rank(source);
+        to.who = ana_one_rank(i);
+        if (came && ++senders) {
+            from.count = came;
+            from.others = ana_one_rank(i);
+            from.who = ana_one_rank(w->index);
+        }
+    }
+    from.count = senders == 1 ? from.count : 0; /* several: it would receive from each in turn */
+    return to.count ? to : from;
+}
+
 /* Tells that a message will not be sent: its source is in a collective. */
 static void say_never_sent(struct ana_case *c, const struct ana_dependency *w, const struct ana_waiting *source,
-                           struct ana_ranks who)
+                           struct ana_ranks who, const struct ana_fact *strayed)
 {
+    if (strayed->count)
+        ana_case_fact(c, *strayed);
     if (!is_taken_by_any(c, w, source->index, &c->out->summary))
         ANA_SUMMARY(c, ANA_SAY_NEVER_SENT, .who = who, .message = w, .others = ana_one_rank(source->index),
                     .call = ana_waiting_call(source));
@@ -91,22 +112,25 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     size_t partner = near_sender(c, p, w);
     bool named = w->near_messages || w->taken;
     const struct ana_waiting *source = named || partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
-    bool never = !near && source && source->kind == ANA_WAITING_COLLECTIVE && ana_case_deadlocked(c, partner) &&
-                 ana_gone_past(c, p, false, partner) != ANA_ON_ITS_WAY;
+    bool stands = !near && source && ana_case_deadlocked(c, partner) && w->met == 0,
+         in = stands && source->kind == ANA_WAITING_COLLECTIVE && ana_gone_past(c, p, false, partner) != ANA_ON_ITS_WAY,
+         leaves = stands && source->kind == ANA_WAITING_FINALIZE;
+    const struct ana_fact strayed = in || leaves ? find_strayed(c, w, partner) : (struct ana_fact){0};
+    const bool sent = strayed.count && ana_rank_at(strayed.others, 0) == partner, never = in || (leaves && sent);
     if (w->kind != ANA_DEPENDENCY_MESSAGE || w->met != 0 || w->unsure || (near ? !named : !never))
         return false;
     size_t both[] = {p->index, partner};
     if (!ana_case_settle(c, ANA_CLASS_UNMATCHED, ana_case_certainty(c, both, 2), ana_case_lasted(c, &p->index, 1)))
         return false;
     struct ana_ranks who = near ? ana_one_rank(p->index) : who_wait_alike(c, w, partner);
-    if (who.n == 1) /* none is likely to be wrong where several wait alike */
+    if (who.n == 1 && !sent) /* none is likely to be wrong where several wait alike */
         ana_case_blame(c, p->index);
     ana_case_blame(c, partner);
     ana_case_doubt_culprits(c);
     if (near)
         ana_say_near(c, w, partner);
     else
-        say_never_sent(c, w, source, who);
+        say_never_sent(c, w, source, who, &strayed);
     return true;
 }
 

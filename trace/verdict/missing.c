@@ -345,8 +345,6 @@ bool ana_find_no_progress(struct ana_case *c)
     } else if (at_connect) { /* MPI_Comm_accept, MPI_Comm_connect .. */
         fact.id = ANA_SAY_NOBODY_MEETS;
         fact.call.name = connect->call->name;
-    } else if (!outside) {
-        fact.id = ANA_SAY_NOTHING_MOVES_INSIDE;
     }
     if (c->out->state == ANA_VERDICT_WAITING)
         fact.id = ANA_SAY_WORKS_OUTSIDE;

@@ -238,6 +238,22 @@ static bool may_scan(struct ana_case *c, size_t a, size_t b)
     return may;
 }
 
+int64_t ana_dependency_strayed(struct ana_case *c, const struct ana_dependency *d, size_t sender, size_t other)
+{
+    if (d->kind != ANA_DEPENDENCY_MESSAGE || d->tag < 0 || !ana_message_left(c, sender, other) ||
+        !may_scan(c, other, sender))
+        return 0;
+    struct ana_map flows;
+    ana_map_init(&flows, sizeof(struct flow));
+    const bool complete = count_both(c, &flows, other, sender);
+    const struct flow *flow = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
+    const bool never =
+        complete && flow && !flow->taken && !open_receives(c, other, sender, d->identity, d->tag, INT64_MAX, false);
+    const int64_t strayed = never ? flow->sent : 0;
+    ana_map_free(&flows);
+    return strayed;
+}
+
 static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dependency *d, size_t sender)
 {
     int64_t sent = ana_messages(c, sender, receiver, false), taken = ana_messages(c, sender, receiver, true);

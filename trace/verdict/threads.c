@@ -1,7 +1,10 @@
 /* The threads of a rank.  Each waits by itself, and the rank moves when one of them does; but some wait *aside*: a
  * service thread, whose receive from any source needs nobody in particular, and threads that cannot run Python after
  * their call because another one keeps the interpreter's lock (GIL) inside a call. */
+#include "trace/util/times.h"
 #include "trace/verdict/verdict_impl.h"
+#include <stdlib.h>
+#include <string.h>
 
 /* Whether a thread waits for orders. */
 static bool serves(const struct ana_waiting *p)
@@ -124,4 +127,59 @@ bool ana_find_kept_lock(struct ana_case *c)
         return true;
     }
     return false;
+}
+
+/* ---- locks of files ---------------------------------------------------------------------------------------------- */
+
+/* The rank that holds the lock of a file for which a rank waits outside MPI, by a stack of it taken since its last
+ * call; SIZE_MAX: none. */
+static size_t holder_of(struct ana_case *c, size_t index)
+{
+    static const char held[] = ", held by process ";
+    const struct ana_process *process = c->members->process, *p = &process[index];
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    const char *at = stack ? strstr(stack->on, held) : NULL;
+    if (!at || ana_clock_job_time(c->members->clock, index, stack->ticks) < p->last_end_ns)
+        return SIZE_MAX;
+    const unsigned long pid = strtoul(at + strlen(held), NULL, 10);
+    for (size_t i = 0; i < c->count; i++)
+        if (i != index && process[i].rank.pid == pid && strcmp(process[i].host, p->host) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Whether a call needs a rank that may still come there. */
+static bool needs(struct ana_case *c, const struct ana_waiting *p, size_t index)
+{
+    const struct ana_group *g = p->group == ANA_NO_GROUP ? NULL : ana_group_at(c, p->group);
+    bool found = p->kind == ANA_WAITING_FINALIZE;
+    for (size_t i = 0; g && i < g->missing_count; i++)
+        found |= g->missing[i] == index;
+    for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies) && !p->any; d++)
+        found |= d->met <= 0 && ana_dependency_partner(c, d) == index;
+    return found;
+}
+
+bool ana_find_file_lock(struct ana_case *c)
+{
+    size_t *index = ana_case_room(c), n = 0, holder = SIZE_MAX;
+    int64_t lasted = INT64_MAX;
+    for (size_t i = 0; index && i < c->count; i++) {
+        const int64_t stood = ana_case_end(c, i) - c->members->process[i].last_end_ns;
+        bool outside = ana_waits(c, i) == ana_waits(c, i + 1) && !ana_case_ended(c, i) && !c->rank[i].moved;
+        size_t by = outside && stood >= c->rules.proof_ns ? holder_of(c, i) : SIZE_MAX;
+        const struct ana_waiting *p = by == SIZE_MAX ? NULL : ana_rank_waiting(c, by);
+        if (!p || !needs(c, p, i) || (holder != SIZE_MAX && holder != by))
+            continue;
+        holder = by;
+        index[n++] = i;
+        lasted = ana_earlier(lasted, ana_earlier(stood, p->lasted_ns));
+    }
+    if (!n || !ana_case_settle(c, ANA_CLASS_CYCLE, c->rank[holder].sure ? ANA_PROVEN : ANA_LIKELY, lasted))
+        return false;
+    ana_case_blame(c, holder);
+    ANA_SUMMARY(c, ANA_SAY_FILE_LOCK, .who = ana_ranks_at(index, n), .others = ANA_CULPRITS,
+                .call = ana_waiting_call(ana_rank_waiting(c, holder)));
+    c->out->next.id = ANA_SAY_NEXT_FILE_LOCK;
+    return true;
 }

@@ -93,6 +93,10 @@ void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *st
 void ana_site_words(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size);
 /* Makes the verdict on a read or write of a file in a job that is over less certain. */
 void ana_doubt_files(struct ana_case *c);
+/* pair.c: number of messages that fit but for their ends: from `sender` to `other`, which has received none such, and
+ * waits for none. Reads all streams of both. */
+int64_t ana_dependency_strayed(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
+                               size_t other);
 /* Adds where threads of the culprits are that have called no MPI yet. */
 void ana_say_threads(struct ana_case *c);
 /* Fills the verdict's groups: all ranks by their activity. */

@@ -1,16 +1,21 @@
-/* What a blocked thread waits for, by the kernel: the path that it opens, and its standard input. */
+/* What a blocked thread waits for, by the kernel: the path that it opens, its standard input, and the
+ * process that holds a lock. */
 #include "interpose/base/procfs.h"
 #include "tests/support/check.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-static char fifo[] = "/tmp/hpctop-procfs-XXXXXX/fifo";
+static char fifo[] = "/tmp/hpctop-procfs-XXXXXX/fifo", locked[64];
+static pid_t holder;
 static int feed; /* the end of standard input's pipe that is written to */
 static atomic_uint reader;
 
@@ -26,6 +31,28 @@ static void *read_input(void *unused)
     char byte;
     reader = (unsigned)gettid();
     CHECK(read(STDIN_FILENO, &byte, 1) == 1, "read");
+    return unused;
+}
+
+/* Another process locks the file, and this one waits for that. */
+static void lock_elsewhere(void)
+{
+    int ready[2];
+    char byte;
+    CHECK(!pipe(ready) && (holder = fork()) >= 0, "fork");
+    if (!holder) {
+        flock(open(locked, O_CREAT | O_RDWR, 0600), LOCK_EX);
+        _exit(write(ready[1], "", 1) == 1 ? pause() : 1);
+    }
+    CHECK(read(ready[0], &byte, 1) == 1, "read");
+}
+
+static void *lock_file(void *unused)
+{
+    int fd = open(locked, O_RDWR);
+    reader = (unsigned)gettid();
+    flock(fd, LOCK_EX);
+    close(fd);
     return unused;
 }
 
@@ -45,6 +72,8 @@ static void waits_for(void *(*run)(void *), const char *expected)
     CHECK(strstr(on, expected), "'%s' lacks '%s'", on, expected);
     if (run == open_fifo)
         close(open(fifo, O_WRONLY));
+    else if (run == lock_file)
+        CHECK(!kill(holder, SIGKILL) && waitpid(holder, NULL, 0) == holder, "kill");
     else
         CHECK(write(feed, "", 1) == 1, "write");
     pthread_join(thread, NULL);
@@ -52,7 +81,7 @@ static void waits_for(void *(*run)(void *), const char *expected)
 
 int main(void)
 {
-    char expected[100], *end = strrchr(fifo, '/');
+    char expected[160], *end = strrchr(fifo, '/');
     int ends[2];
     *end = 0;
     CHECK(mkdtemp(fifo), "folder");
@@ -62,6 +91,11 @@ int main(void)
     snprintf(expected, sizeof expected, "open() of %s", fifo);
     waits_for(open_fifo, expected);
     waits_for(read_input, ", its standard input");
+    snprintf(locked, sizeof locked, "%s.lock", fifo);
+    lock_elsewhere();
+    snprintf(expected, sizeof expected, "flock() on %s, held by process %d", locked, (int)holder);
+    waits_for(lock_file, expected);
+    unlink(locked);
     unlink(fifo);
     *end = 0;
     rmdir(fifo);

@@ -100,6 +100,21 @@ static void root(const char *says)
     expect("root", &p, false, "", says);
 }
 
+/* Each rank waits for the one before it, computes as long as the others and passes on: the last to come is not late. */
+static void chain(const char *says)
+{
+    struct planted p = planted_begin("chain", 4);
+    for (int i = 0; i < 500; i++) {
+        for (int r = 0; r < 4; r++) {
+            if (r > 0)
+                planted_message(&p, r - 1, r);
+            p.at[r] += 3 * MS;
+        }
+        planted_meet(&p, 0x30, TB_WORLD, ALL);
+    }
+    expect("chain", &p, false, "", says);
+}
+
 /* Rank 0 writes for 9 ms before each meeting. */
 static void writer(const char *says)
 {
@@ -233,6 +248,7 @@ int main(void)
     senders(2, "rank 0 is late: computes 9.0 ms between calls at 0x100, where no other does; costs at most 4.0 s "
                "of 4.5 s");
     root("all lose 25.0% waiting in MPI_Allreduce: rank 0 comes last, held up by others before");
+    chain("all lose 37.5% waiting in MPI_Allreduce: rank 3 comes last, held up by others before");
     writer("rank 0 is late: spends 9.0 ms in MPI_File_write at 0x40, where no other does; costs at most 4.5 s of "
            "5.0 s");
     parts();

@@ -13,7 +13,7 @@
 static void inside(struct tb *tb, enum tb_call call, int64_t since, int32_t source, int32_t tag)
 {
     struct trc_sig sig = tb_sig(call);
-    sig.comm = call == TB_WAITALL ? 0 : TB_WORLD;
+    sig.comm = call == TB_WAITALL || call == TB_FINALIZE ? 0 : TB_WORLD;
     sig.flags = call == TB_BARRIER ? TRC_SIG_COLL : call == TB_RECV ? TRC_SIG_P2P_IN : 0;
     sig.source = call == TB_RECV ? source : TRC_PEER_NONE;
     sig.rtag = call == TB_RECV ? tag : TRC_TAG_NONE;
@@ -95,6 +95,22 @@ static void of_another(struct tb *tb, int rank)
     tb_irecv(tb, 0, 4 * S, 4 * S + 100, 0, 5, 8);
     tb_irecv(tb, 0, 4 * S + 200, 4 * S + 300, 2, 9, 8);
     inside(tb, TB_WAITALL, 20 * S, 0, 0);
+}
+
+/* Rank 0 sends to rank 2 what rank 1 waits for, and leaves. */
+static void wrong_destination(struct tb *tb, int rank)
+{
+    if (rank == 0)
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, 2, 7, 8);
+    inside(tb, rank == 1 ? TB_RECV : TB_FINALIZE, 20 * S, 0, 7);
+}
+
+/* Rank 1 waits for rank 2, and rank 0 has sent that message. */
+static void wrong_source(struct tb *tb, int rank)
+{
+    if (rank == 0)
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, 1, 7, 8);
+    inside(tb, rank == 1 ? TB_RECV : TB_BARRIER, 20 * S, 2, 7);
 }
 
 /* All that is under way fits: long, but no circle. */
@@ -285,6 +301,10 @@ static const struct {
      "rank 0 sent one with tag 7 on another communicator, which nobody receives"},
     {"another one was taken", 3, of_another, ANA_CLASS_UNMATCHED,
      "a message from rank 0 with tag 5 on MPI_COMM_WORLD that was never sent"},
+    {"sent to another rank", 3, wrong_destination, ANA_CLASS_UNMATCHED,
+     "rank 0 sent 1 message with this tag and communicator to rank 2, which has received none such"},
+    {"sent by another rank", 3, wrong_source, ANA_CLASS_UNMATCHED,
+     "rank 0 sent 1 message with this tag and communicator to rank 1, which has received none such"},
     {"many under way", 2, under_way, ANA_CLASS_NONE, "nothing moves: all ranks are inside MPI"},
     {"a send that was received", 2, received, ANA_CLASS_UNMATCHED,
      "a message from rank 1 with tag 5 on MPI_COMM_WORLD; rank 1 has not sent it, and is outside MPI"},
