@@ -8,7 +8,6 @@
 enum ana_check_class {
 #define CHECK_CLASS(id, name, weight, text) ANA_CHECK_##id,
 #include "trace/check/check_class.def"
-#undef CHECK_CLASS
     ANA_CHECK_CLASSES
 };
 

@@ -16,7 +16,6 @@ static const struct {
 } class_of[] = {
 #define CHECK_CLASS(id, name, weight, text) {name, ANA_CHECK_WEIGHT_##weight, text},
 #include "trace/check/check_class.def"
-#undef CHECK_CLASS
 };
 
 const char *ana_check_name(enum ana_check_class id)

@@ -4,8 +4,6 @@
 #include "trace/util/sort.h"
 #include "trace/util/text.h"
 
-#include <string.h>
-
 #define ALL_RANKS UINT32_MAX
 
 /* A call site in both runs. */

@@ -4,7 +4,6 @@
 #include "trace/util/sort.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The comparison of two jobs. */
 struct work {

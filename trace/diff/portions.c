@@ -7,7 +7,6 @@
 #include "trace/util/hash.h"
 #include "trace/util/grow.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define FEW 512 /* events that are taken at once */
 

@@ -185,13 +185,13 @@ static void put_cause(const struct ana_diff *d, enum ana_account_id id, int64_t 
 
 void ana_diff_account(const struct ana_diff *d, char *out, size_t size)
 {
-    char time[ANA_TEXT], cause[500] = "";
+    char cause[500] = "";
     const enum ana_account_id id = d->accounts.known ? largest_change(d) : ANA_ACCOUNTS;
     *out = 0;
     if (id == ANA_ACCOUNTS)
         return;
     const int64_t more_ns = d->accounts.run[1].ns[id] - d->accounts.run[0].ns[id];
     put_cause(d, id, more_ns, cause, sizeof cause);
-    snprintf(out, size, "%s %c%s%s", ana_account_key(id), more_ns > 0 ? '+' : '-',
-             ana_spoken(time, sizeof time, (double)llabs(more_ns)), cause);
+    snprintf(out, size, "%s %c%s%s", ana_account_key(id), more_ns > 0 ? '+' : '-', ANA_SPOKEN((double)llabs(more_ns)),
+             cause);
 }

@@ -11,7 +11,6 @@
 static const struct ana_export_sink *const sinks[] = {
 #define EXPORT(name) &ana_export_##name,
 #include "trace/export/formats.def"
-#undef EXPORT
 };
 
 const struct ana_export_format *ana_export_format(size_t i)

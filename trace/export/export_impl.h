@@ -50,7 +50,6 @@ struct ana_export_sink {
 
 #define EXPORT(name) extern const struct ana_export_sink ana_export_##name;
 #include "trace/export/formats.def"
-#undef EXPORT
 
 /* ---- words.c ----------------------------------------------------------------------------------------------------- */
 

@@ -49,7 +49,6 @@ struct otf2_library {
     void *handle;
 #define OTF2(result, name, arguments) result(*name) arguments;
 #include "trace/export/otf2_library.def"
-#undef OTF2
 };
 
 /* A name that events refer to by number. */

@@ -16,6 +16,5 @@ bool ana_otf2_load(struct ana_exporting *x, struct otf2_library *lib)
     if (!(*(void **)&lib->name = dlsym(lib->handle, "OTF2_" #name)))                                                   \
         ana_export_fail(x, "the OTF2 library lacks OTF2_" #name);
 #include "trace/export/otf2_library.def"
-#undef OTF2
     return !x->error[0];
 }

@@ -54,9 +54,8 @@ void ana_page_devices(struct ana_page *p)
     put_kernels(p, &look);
     put_gpus(p, &look);
     if (look.copies) {
-        char bytes[ANA_TEXT];
         fprintf(p->out, "  copies: %" PRIu64 ", %s\n", look.copies,
-                ana_number(bytes, sizeof bytes, ANA_BYTES, (double)look.copied, p->utf8));
+                ANA_NUMBER(ANA_BYTES, (double)look.copied, p->utf8));
     }
     if (look.why_not[0])
         fprintf(p->out, "  %s\n", look.why_not);

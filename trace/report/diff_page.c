@@ -53,12 +53,12 @@ static const struct ana_column columns[] = {
 
 static void put_run(const struct ana_page *p, const char *letter, const struct ana_diff_run *run)
 {
-    char elapsed[ANA_TEXT], iterations[64] = "no iterations";
+    char iterations[64] = "no iterations";
     if (run->iterations)
         snprintf(iterations, sizeof iterations, "%" PRIu64 " iterations compared", run->iterations);
     const char *comma = *run->part ? ", " : "", *plural = run->ranks == 1 ? "" : "s";
     fprintf(p->out, "%s  %s%s%s  %zu rank%s, %s, %s\n", letter, run->name, comma, run->part, run->ranks, plural,
-            iterations, ana_spoken(elapsed, sizeof elapsed, (double)run->elapsed_ns));
+            iterations, ANA_SPOKEN((double)run->elapsed_ns));
 }
 
 static void put_answer(const struct ana_page *p, const struct ana_diff *d)
@@ -87,14 +87,12 @@ static void put_scaling(const struct ana_page *p, const struct ana_diff *d)
 
 static void put_outside(const struct ana_page *p, const struct ana_diff *d)
 {
-    char before[ANA_TEXT], after[ANA_TEXT];
     double most = fmax(ANA_DIFF_UNSURE * (double)d->run[0].elapsed_ns, LEAST_OUTSIDE_NS);
     if (!d->looped || *d->run[0].part || *d->run[1].part || fabs(d->run[1].outside_ns - d->run[0].outside_ns) < most)
         return;
     fprintf(p->out, "\n");
     ana_page_line(p, "before and after the iterations: B %s, A %s; that happens once: without confidence",
-                  ana_spoken(after, sizeof after, d->run[1].outside_ns),
-                  ana_spoken(before, sizeof before, d->run[0].outside_ns));
+                  ANA_SPOKEN(d->run[1].outside_ns), ANA_SPOKEN(d->run[0].outside_ns));
 }
 
 /* ---- accounts --------------------------------------------------------------------------------------------------- */
@@ -102,13 +100,11 @@ static void put_outside(const struct ana_page *p, const struct ana_diff *d)
 static void put_account(const struct ana_page *p, const char *name, int64_t before_ns, int64_t after_ns,
                         const char *words)
 {
-    char before[ANA_TEXT], after[ANA_TEXT], more[ANA_TEXT];
+    char more[ANA_TEXT];
     const int64_t more_ns = after_ns - before_ns;
     ana_number(more, sizeof more, ANA_NS, (double)llabs(more_ns), p->utf8);
-    fprintf(p->out, "  %-9s %7s %7s %c%-7s %.*s\n", name,
-            ana_number(before, sizeof before, ANA_NS, (double)before_ns, p->utf8),
-            ana_number(after, sizeof after, ANA_NS, (double)after_ns, p->utf8), more_ns < 0 ? '-' : '+', more, WORDS,
-            words);
+    fprintf(p->out, "  %-9s %7s %7s %c%-7s %.*s\n", name, ANA_NUMBER(ANA_NS, (double)before_ns, p->utf8),
+            ANA_NUMBER(ANA_NS, (double)after_ns, p->utf8), more_ns < 0 ? '-' : '+', more, WORDS, words);
 }
 
 /* Writes the difference of two accounts: of the runs, and of the call sites where it is largest. */

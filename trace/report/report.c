@@ -80,40 +80,33 @@ static void write_verdict(struct ana_page *p)
 static void write_efficiency(const struct ana_page *p)
 {
     const struct ana_efficiency *e = &p->s->efficiency;
-    char a[ANA_TEXT], b[ANA_TEXT], c[ANA_TEXT];
     if (ana_has_filter(&p->s->selection))
         return;
     fprintf(p->out, "\n  parallel efficiency %s = load balance %s x communication %s",
-            ana_number(a, sizeof a, ANA_SHARE, e->parallel, p->utf8),
-            ana_number(b, sizeof b, ANA_SHARE, e->load_balance, p->utf8),
-            ana_number(c, sizeof c, ANA_SHARE, e->communication, p->utf8));
+            ANA_NUMBER(ANA_SHARE, e->parallel, p->utf8), ANA_NUMBER(ANA_SHARE, e->load_balance, p->utf8),
+            ANA_NUMBER(ANA_SHARE, e->communication, p->utf8));
     if (!isnan(e->processor))
-        fprintf(p->out, "\n                            x processor %s",
-                ana_number(a, sizeof a, ANA_SHARE, e->processor, p->utf8));
+        fprintf(p->out, "\n                            x processor %s", ANA_NUMBER(ANA_SHARE, e->processor, p->utf8));
     fprintf(p->out, "\n");
     if (!isnan(e->transfer))
         fprintf(p->out, "  communication = serialisation %s (waiting) x transfer %s (the calls)\n",
-                ana_number(a, sizeof a, ANA_SHARE, e->serialisation, p->utf8),
-                ana_number(b, sizeof b, ANA_SHARE, e->transfer, p->utf8));
+                ANA_NUMBER(ANA_SHARE, e->serialisation, p->utf8), ANA_NUMBER(ANA_SHARE, e->transfer, p->utf8));
 }
 
 /* Writes the account of time: all time of all ranks, by account. */
 static void write_accounts(struct ana_page *p)
 {
     const struct ana_account *all = &p->s->account;
-    char time[ANA_TEXT], part[ANA_TEXT];
     if (!p->s->has_accounts || ana_account_total(all) == 0)
         return;
     fprintf(p->out, "\nWHERE THE TIME WENT\n");
-    ana_page_line(p, "%s of %zu rank%s, %s", ana_spoken(time, sizeof time, (double)ana_account_total(all)),
-                  p->s->rank_count, p->s->rank_count == 1 ? "" : "s",
-                  p->s->exact ? "from first to last sign of life" : "in this window");
+    ana_page_line(p, "%s of %zu rank%s, %s", ANA_SPOKEN((double)ana_account_total(all)), p->s->rank_count,
+                  p->s->rank_count == 1 ? "" : "s", p->s->exact ? "from first to last sign of life" : "in this window");
     for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++)
         if (all->ns[id])
             fprintf(p->out, "  %-9s %6s %6s  %s\n", ana_account_key(id),
-                    ana_number(time, sizeof time, ANA_NS, (double)all->ns[id], p->utf8),
-                    ana_number(part, sizeof part, ANA_SHARE, ana_account_share(all, id), p->utf8),
-                    ana_account_help(id));
+                    ANA_NUMBER(ANA_NS, (double)all->ns[id], p->utf8),
+                    ANA_NUMBER(ANA_SHARE, ana_account_share(all, id), p->utf8), ana_account_help(id));
 }
 
 static bool any_fact(const struct ana_page *p, const char *key)
@@ -131,7 +124,7 @@ static void write_off(const struct ana_page *p)
 {
     enum { MOST = 3 };
     struct ana_offs offs;
-    char words[400], all[ANA_TEXT];
+    char words[400];
     if (!ana_offs_take(p->job, &offs))
         return;
     for (size_t i = 0; i < ana_shown(offs.count, MOST); i++) {
@@ -141,14 +134,13 @@ static void write_off(const struct ana_page *p)
     ana_page_more(p, ana_shown(offs.count, MOST), offs.count, "times");
     if (offs.times)
         ana_page_line(p, "what ranks did in these %s is not known, and in no count, time or share (off_s in JSON)",
-                      ana_spoken(all, sizeof all, (double)offs.all_ns));
+                      ANA_SPOKEN((double)offs.all_ns));
     ana_offs_free(&offs);
 }
 
 /* Writes the unknowns, and the recorder's own cost to the job. */
 static void write_limits(struct ana_page *p)
 {
-    char a[ANA_TEXT], b[ANA_TEXT];
     const struct ana_summary *s = p->s;
     fprintf(p->out, "\nWHAT THIS RESTS ON\n");
     ana_page_line(p,
@@ -159,12 +151,12 @@ static void write_limits(struct ana_page *p)
         ana_page_line(p, "requests not followed: %" PRIu64 "; bytes received by such are lower bounds (%s)",
                       p->info.unknown_requests, p->utf8 ? "\u2265" : ">=");
     ana_page_line(p, "the recorder cost at most %s of a rank's time; clocks of ranks agree within %s",
-                  ana_number(a, sizeof a, ANA_SHARE, p->info.overhead_share, p->utf8),
-                  ana_number(b, sizeof b, ANA_NS, p->info.clock_error_s * 1e9, p->utf8));
+                  ANA_NUMBER(ANA_SHARE, p->info.overhead_share, p->utf8),
+                  ANA_NUMBER(ANA_NS, p->info.clock_error_s * 1e9, p->utf8));
     for (size_t i = 1; !p->brief && i < ana_job_clocks(p->job) && i < 9; i++) {
         struct ana_job_clock clock = ana_job_clock(p->job, i);
         ana_page_line(p, "the wall clock of %s is %s %s that of %s (%s)", clock.host,
-                      ana_number(a, sizeof a, ANA_NS, fabs(clock.realtime_s) * 1e9, p->utf8),
+                      ANA_NUMBER(ANA_NS, fabs(clock.realtime_s) * 1e9, p->utf8),
                       clock.realtime_s < 0 ? "behind" : "ahead of", ana_job_clock(p->job, 0).host,
                       clock.fitted ? "from messages both ways" : "believed: no messages both ways");
     }
@@ -174,7 +166,7 @@ static void write_limits(struct ana_page *p)
                "not known");
     if (s->analysed < 1)
         ana_page_line(p, "waits, skews, places and latencies are of %s of the events",
-                      ana_number(a, sizeof a, ANA_SHARE, s->analysed, p->utf8));
+                      ANA_NUMBER(ANA_SHARE, s->analysed, p->utf8));
     if (s->unmatched_sends || s->unmatched_receives || s->uncertain_messages)
         ana_page_line(p,
                       "messages without their other end: %" PRIu64 " sent, %" PRIu64

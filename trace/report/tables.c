@@ -36,14 +36,14 @@ static void put_inside(struct ana_page *p, const void *row)
 {
     const struct ana_rank_row *of = row;
     const struct ana_rank *r = of->rank;
-    char since[ANA_TEXT], what[256];
+    char what[256];
     if (r->inside && r->state != ANA_RANK_DONE) {
         ana_inside(p->job, of->stat->index, what, sizeof what);
         fprintf(p->out, "       inside %s%s for %s\n", what, strchr(what, ' ') ? "," : "",
-                ana_spoken(since, sizeof since, (double)r->inside_ns));
+                ANA_SPOKEN((double)r->inside_ns));
     } else if (r->gpu_op && r->state != ANA_RANK_DONE) {
         ana_gpu_inside(p->job, of->stat->index, what, sizeof what);
-        fprintf(p->out, "       %s for %s\n", what, ana_spoken(since, sizeof since, (double)r->gpu_ns));
+        fprintf(p->out, "       %s for %s\n", what, ANA_SPOKEN((double)r->gpu_ns));
     }
 }
 
@@ -82,12 +82,11 @@ static void put_libraries(const struct ana_page *p)
                             *in = &ana_metrics[ANA_METRIC_LIBRARY_RECEIVED];
     const struct ana_gpu_look none = {0};
     struct ana_carried by[ANA_LIBRARIES];
-    char sent[ANA_TEXT], received[ANA_TEXT];
     ana_gpu_carried(p->s, &none, by);
     for (size_t i = 0; by[ANA_LIBRARY_NCCL].calls && i < ANA_LIBRARY_COPIES; i++)
         ana_page_line(p, "%s: %" PRIu64 " calls, %s sent, %s received", by[i].name, by[i].calls,
-                      ana_metric_text(sent, sizeof sent, out, &by[i], &p->whole, p->utf8),
-                      ana_metric_text(received, sizeof received, in, &by[i], &p->whole, p->utf8));
+                      ANA_METRIC_TEXT(out, &by[i], &p->whole, p->utf8),
+                      ANA_METRIC_TEXT(in, &by[i], &p->whole, p->utf8));
 }
 
 static void put_calls(struct ana_page *p)
@@ -154,7 +153,6 @@ static void put_blame(struct ana_page *p)
 {
     enum { MOST = 3 };
     struct ana_map of; /* struct blame by kind, culprit */
-    char lost[ANA_TEXT];
     ana_map_init(&of, sizeof(struct blame));
     for (size_t i = 0; i < p->s->wait_count; i++) {
         const struct ana_wait *w = &p->s->waits[i];
@@ -174,7 +172,7 @@ static void put_blame(struct ana_page *p)
         fputs(i ? "" : "\nWHO WAITS FOR WHOM\n", p->out);
         ana_page_line(p, "rank %s %s %zu rank%s: %s lost", ana_rank_label(p->job, by[i].all.culprit).text,
                       ana_wait_words[by[i].all.kind].does_whom, by[i].waiters, by[i].waiters == 1 ? "" : "s",
-                      ana_spoken(lost, sizeof lost, (double)by[i].all.lost_ns));
+                      ANA_SPOKEN((double)by[i].all.lost_ns));
     }
     ana_map_free(&of);
 }
@@ -316,14 +314,14 @@ static void put_prices(struct ana_page *p)
 
 static void put_iterations(struct ana_page *p)
 {
-    char words[400], why[160], median[ANA_TEXT];
+    char words[400], why[160];
     const struct ana_iterations *of = &p->s->iterations;
     const struct ana_loop_level *loop = &of->loop[of->level];
     if (!of->levels)
         return;
     fprintf(p->out, "\nITERATIONS\n");
     ana_page_line(p, "%" PRIu64 " iterations, median %s; each ends with %s at %s", loop->count,
-                  ana_spoken(median, sizeof median, loop->median_ns), loop->end.call, loop->end.place);
+                  ANA_SPOKEN(loop->median_ns), loop->end.call, loop->end.place);
     for (size_t i = 0; i < loop->slow_count && i < FEW; i++) {
         const struct ana_slow_iteration *slow = &loop->slow[i];
         if ((double)(slow->end_ns - slow->begin_ns) < SLOW_ITERATION * loop->usual_ns)
@@ -336,13 +334,13 @@ static void put_iterations(struct ana_page *p)
         if (i != of->level)
             ana_page_line(p, "%s: %" PRIu64 " times %s at %s, median %s", i < of->level ? "every few" : "inside",
                           of->loop[i].count, of->loop[i].end.call, of->loop[i].end.place,
-                          ana_spoken(median, sizeof median, of->loop[i].median_ns));
+                          ANA_SPOKEN(of->loop[i].median_ns));
 }
 
 /* Steps of each Horovod process set: number, length, and the difference in the slowest. */
 static void put_steps(struct ana_page *p)
 {
-    char words[400], median[ANA_TEXT];
+    char words[400];
     const struct ana_hvd *hvd = ana_job_horovod(p->job);
     for (size_t i = 0, shown = 0; i < hvd->sets; i++) {
         const struct ana_hvd_set *set = &hvd->set[i];
@@ -351,7 +349,7 @@ static void put_steps(struct ana_page *p)
         if (shown++ == 0)
             fprintf(p->out, "\nSTEPS\n");
         ana_page_line(p, "%" PRIu64 " steps of Horovod's process set %zu, median %s", set->steps, i,
-                      ana_spoken(median, sizeof median, set->usual.all));
+                      ANA_SPOKEN(set->usual.all));
         for (size_t k = 0; k < set->slow_steps && k < FEW; k++) {
             const struct ana_hvd_step *slow = &set->slow[k];
             if ((double)(slow->end_ns - slow->from_ns) < SLOW_ITERATION * set->usual.all)

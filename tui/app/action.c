@@ -268,9 +268,8 @@ static int take_letter(struct tui_app *app, int key)
     if (!mark)
         return show_message(app,
                             letter ? "there is no such mark" : "there are no marks: M sets one, :note writes a note");
-    char name[32];
     for (size_t i = 0; i < app->rank_count; i++)
-        if (strcmp(tui_app_rank_name(app, i, name, sizeof name), mark->rank) == 0) {
+        if (strcmp(TUI_RANK_NAME(app, i), mark->rank) == 0) {
             tui_app_choose_rank(app, i);
             tui_tree_reveal(app, i);
         }
@@ -360,9 +359,8 @@ static int close_prompt(struct tui_app *app)
         else
             follow(app);
     } else if (asked == TUI_PROMPT_FIND && app->line.text[0]) {
-        char name[32];
         for (size_t i = 0; i < app->rank_count; i++)
-            if (strcmp(tui_app_rank_name(app, i, name, sizeof name), app->line.text) == 0) {
+            if (strcmp(TUI_RANK_NAME(app, i), app->line.text) == 0) {
                 tui_app_choose_rank(app, i);
                 tui_tree_reveal(app, i);
                 return TUI_REDRAW;

@@ -8,19 +8,16 @@
 
 #define JUMP(word, example, help) static void jump_to_##word(struct tui_app *app, const char *argument);
 #include "tui/app/jump.def"
-#undef JUMP
 
 static const struct tui_jump jumps[] = {
 #define JUMP(word, example, help) {#word, example, help},
 #include "tui/app/jump.def"
-#undef JUMP
 };
 enum { JUMPS = sizeof jumps / sizeof *jumps };
 
 static void (*const handlers[])(struct tui_app *, const char *) = {
 #define JUMP(word, example, help) jump_to_##word,
 #include "tui/app/jump.def"
-#undef JUMP
 };
 
 const struct tui_jump *tui_jump(int i)

@@ -11,7 +11,6 @@
 static const struct tui_action_info actions[TUI_ACTIONS] = {
 #define ACTION(id, label, keys, views, help) [TUI_ACTION_##id] = {#id, label, keys, help, views},
 #include "tui/app/action.def"
-#undef ACTION
 };
 
 const struct tui_action_info *tui_action_info(enum tui_action action)

@@ -11,7 +11,6 @@
 enum tui_view_id {
 #define VIEW(id, symbol) TUI_VIEW_##id,
 #include "tui/app/view.def"
-#undef VIEW
     TUI_VIEWS
 };
 
@@ -19,7 +18,6 @@ enum tui_action {
     TUI_ACTION_NONE,
 #define ACTION(id, label, keys, views, help) TUI_ACTION_##id,
 #include "tui/app/action.def"
-#undef ACTION
     TUI_ACTIONS
 };
 

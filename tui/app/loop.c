@@ -3,8 +3,6 @@
 #include "trace/util/now.h"
 #include "tui/sources/lines.h"
 
-#include <string.h>
-
 /* A running job is read every TICK_MS, or as rarely as it takes to use one SHARE-th of a processor, but at least every
  * MOST_MS.  At least BREATH_MS are left to draw and to take keys. */
 enum {

@@ -20,10 +20,8 @@ static void draw(struct tui_opening *o, size_t opened, size_t files)
     int x = tui_put(&o->grid, all, 1, 0, TUI_STYLE_JOB, "hpctop  ");
     x = tui_put(&o->grid, all, x, 0, TUI_STYLE_JOB, o->folder);
     tui_put(&o->grid, all, x + 2, 0, TUI_STYLE_JOB_RUNNING, "OPENING");
-    char done[ANA_TEXT], of[ANA_TEXT];
-    tui_putf(&o->grid, line, 1, 0, TUI_STYLE_NORMAL, "%s of %s files",
-             ana_number(done, sizeof done, ANA_COUNT, (double)opened, true),
-             ana_number(of, sizeof of, ANA_COUNT, (double)files, true));
+    tui_putf(&o->grid, line, 1, 0, TUI_STYLE_NORMAL, "%s of %s files", ANA_NUMBER(ANA_COUNT, (double)opened, true),
+             ANA_NUMBER(ANA_COUNT, (double)files, true));
     line.y++;
     tui_plot_bar(&o->grid, line, 1, 0, cols - 4, TUI_STYLE_BAR, (double)opened / (double)files);
     x = tui_put(&o->grid, all, 0, rows - 1, TUI_STYLE_KEY, "Esc");

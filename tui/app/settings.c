@@ -16,7 +16,6 @@ const struct tui_setting *tui_setting(int i)
     static const struct tui_setting settings[] = {
 #define SETTING(id, example, help) {#id, example, help},
 #include "tui/app/settings.def"
-#undef SETTING
     };
     return i >= 0 && i < (int)(sizeof settings / sizeof *settings) ? &settings[i] : NULL;
 }

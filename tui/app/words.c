@@ -21,7 +21,7 @@ void tui_words_instant(char *out, size_t size, int64_t at_ns, int64_t step_ns, b
 void tui_words_state(struct tui_app *app, struct ana_state_at *state, char *first, size_t first_size, char *second,
                      size_t second_size)
 {
-    char rank[ANA_TEXT], when[48];
+    char when[48];
     int64_t begin, end;
     size_t n = 0;
     ana_state_at(app->job, app->cursor_rank, app->cursor_ns, state);
@@ -30,8 +30,7 @@ void tui_words_state(struct tui_app *app, struct ana_state_at *state, char *firs
     while (step < (end - begin) / 200 && step < 1000000000)
         step *= 10;
     tui_words_instant(when, sizeof when, app->cursor_ns, step, false);
-    ana_append(first, first_size, &n, "%s rank %s: ", when,
-               tui_app_rank_name(app, app->cursor_rank, rank, sizeof rank));
+    ana_append(first, first_size, &n, "%s rank %s: ", when, TUI_RANK_NAME(app, app->cursor_rank));
     if (n < first_size)
         tui_inspect_doing(app->job, app->cursor_rank, state, first + n, first_size - n);
     tui_inspect_partners(app->job, state, second, second_size);

@@ -10,7 +10,6 @@
 static const struct tui_command commands[] = {
 #define COMMAND(name, function, arguments, help) {#name, function, arguments, help},
 #include "tui/commands/command.def"
-#undef COMMAND
 };
 
 const struct tui_command *tui_command(int i)

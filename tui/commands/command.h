@@ -22,7 +22,6 @@ struct tui_command {
 
 #define COMMAND(name, function, arguments, help) int function(int argc, char **argv);
 #include "tui/commands/command.def"
-#undef COMMAND
 
 /* Row i of the table, static; NULL behind the last. */
 const struct tui_command *tui_command(int i);

@@ -5,7 +5,6 @@
 
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { EXIT_PROBLEM = 1 };
 

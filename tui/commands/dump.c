@@ -4,7 +4,6 @@
 
 #include "trace/members/bundle.h"
 #include "trace/reader/dump.h"
-#include <string.h>
 
 int tui_command_dump(int argc, char **argv)
 {

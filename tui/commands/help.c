@@ -142,7 +142,6 @@ static int print_overview(void)
     printf("\nExit status, but for record, which ends as its command does:\n\n");
 #define STATUS(status, means) printf("  %-3s %s\n", status, means);
 #include "tui/commands/exit.def"
-#undef STATUS
     return tui_finish(TUI_EXIT_OK);
 }
 

@@ -10,7 +10,6 @@
 #include "trace/verdict/verdict.h"
 #include "trace/session/session.h"
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #define MOST 20 /* tensors shown */
@@ -35,7 +34,7 @@ static void print_tensors(const struct ana_hvd_set *set)
     printf("\n  waited for                                submitted by (of %zu ranks)  for\n", set->ranks);
     for (size_t i = 0; i < set->tensors && shown < ana_shown(pending, MOST); i++) {
         const struct ana_hvd_tensor *t = &set->tensor[i];
-        char marks[72], name[4 * 40 + 1], age[ANA_TEXT];
+        char marks[72], name[4 * 40 + 1];
         size_t m = 0;
         if (!t->pending)
             continue;
@@ -43,7 +42,7 @@ static void print_tensors(const struct ana_hvd_set *set)
             marks[m] = tui_hvd_look(tui_hvd_state(set, t, m, false))->mark;
         marks[m] = 0;
         printf("  %s  %-27s  %s\n", ana_column(name, sizeof name, t->name, 40, false), marks,
-               ana_spoken(age, sizeof age, (double)(set->now_ns - t->since_ns)));
+               ANA_SPOKEN((double)(set->now_ns - t->since_ns)));
         shown++;
     }
     if (pending > shown)
@@ -62,15 +61,14 @@ static void print_set(const struct ana_job *job, const struct ana_hvd_set *set, 
     printf("  rank    cycles  now in          last in  late, mean        negotiating  operating\n");
     for (size_t m = 0; m < set->ranks; m++) {
         const struct ana_hvd_rank *r = &set->rank[m];
-        char a[ANA_TEXT], b[ANA_TEXT];
         if (r->index == SIZE_MAX) {
             printf("  %4zu  %s\n", m, tui_hvd_now(r));
             continue;
         }
         printf("  %4d  %8llu  %-14s  %7llu  %6.1f cy %6.1f ms  %11s  %9s\n", ana_job_rank(job, r->index)->rank,
                (unsigned long long)r->cycles, tui_hvd_now(r), (unsigned long long)r->last, r->late_cycles, r->late_ms,
-               ana_number(a, sizeof a, ANA_NS, (double)r->negotiation_ns, false),
-               ana_number(b, sizeof b, ANA_NS, (double)r->operation_ns, false));
+               ANA_NUMBER(ANA_NS, (double)r->negotiation_ns, false),
+               ANA_NUMBER(ANA_NS, (double)r->operation_ns, false));
     }
     print_tensors(set);
 }

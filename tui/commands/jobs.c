@@ -53,7 +53,7 @@ static void list_json(cJSON *list, const struct tui_job_row *row)
 static void list_row(void *context, const struct tui_job_row *row)
 {
     struct listing *to = context;
-    char begin[32], took[ANA_TEXT], share[ANA_TEXT], saves[ANA_TEXT];
+    char begin[32];
     time_t at = (time_t)row->begin_s;
     struct tm local = {0};
     to->rows++;
@@ -67,11 +67,9 @@ static void list_row(void *context, const struct tui_job_row *row)
     if (!localtime_r(&at, &local) || !strftime(begin, sizeof begin, "%Y-%m-%d %H:%M", &local))
         snprintf(begin, sizeof begin, "?");
     printf("%-16s %-10.10s %-8.8s %6lld %5lld %8s %6s %8s  %s: %s%s%s%s\n", begin, row->id, row->user,
-           (long long)row->ranks, (long long)row->nodes,
-           ana_number(took, sizeof took, ANA_NS, row->elapsed_s * 1e9, to->utf8),
-           ana_number(share, sizeof share, ANA_SHARE, row->efficiency, to->utf8),
-           ana_number(saves, sizeof saves, ANA_NS, row->saves_s * 1e9, to->utf8), row->verdict, row->answer,
-           row->said[0] ? " [" : "", row->said, row->said[0] ? "]" : "");
+           (long long)row->ranks, (long long)row->nodes, ANA_NUMBER(ANA_NS, row->elapsed_s * 1e9, to->utf8),
+           ANA_NUMBER(ANA_SHARE, row->efficiency, to->utf8), ANA_NUMBER(ANA_NS, row->saves_s * 1e9, to->utf8),
+           row->verdict, row->answer, row->said[0] ? " [" : "", row->said, row->said[0] ? "]" : "");
 }
 
 static int list_jobs(const char *path, const struct tui_jobs_wanted *wanted, bool json)

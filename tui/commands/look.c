@@ -6,7 +6,6 @@
 #include "trace/util/now.h"
 #include "trace/util/ranges.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

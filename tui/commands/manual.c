@@ -34,7 +34,6 @@ static void print_entry(const char *word, const char *meaning)
 static const struct tui_variable own_variables[] = {
 #define VARIABLE(name, help) {name, "", "", help},
 #include "tui/commands/environment.def"
-#undef VARIABLE
 };
 
 const struct tui_variable *tui_own_variable(int i)
@@ -168,7 +167,6 @@ int tui_print_manual(const char *version)
     printf(".SH EXIT STATUS\n");
 #define STATUS(status, means) print_entry(status, means);
 #include "tui/commands/exit.def"
-#undef STATUS
     printf(".PP\nrecord ends as its command does.\n.SH SEE ALSO\n.BR libtrace (7),\n.BR hpctop\\-format (5)\n");
     return tui_finish(TUI_EXIT_OK);
 }

@@ -53,12 +53,10 @@ static void try_word(struct nearest *nearest, const char *word)
 static const struct tui_variable options[] = {
 #define OPTION(command, written, help) {written, #command, "", help},
 #include "tui/commands/option.def"
-#undef OPTION
 };
 static const char *const commands[] = {
 #define COMMAND(name, function, arguments, help) #name,
 #include "tui/commands/command.def"
-#undef COMMAND
 };
 
 const struct tui_variable *tui_option(int i)

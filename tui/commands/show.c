@@ -24,14 +24,14 @@ enum { MOST = 5 }; /* ranks and places that are printed */
 static void show_price(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price)
 {
     const struct ana_whole whole = ana_whole_of(job, s, NULL);
-    char words[400], saves[160], why[200], part[ANA_TEXT];
+    char words[400], saves[160], why[200];
     ana_price_words(job, price, words, sizeof words);
     ana_price_saving(s, price, saves, sizeof saves);
     ana_reason_words(&price->reason, why, sizeof why);
     printf("%s\n  %s\n", words, saves);
     if (price->path_ns >= 0)
         printf("  on the critical path: %s\n",
-               ana_metric_text(part, sizeof part, &ana_metrics[ANA_METRIC_PRICE_PATH], price, &whole, false));
+               ANA_METRIC_TEXT(&ana_metrics[ANA_METRIC_PRICE_PATH], price, &whole, false));
     if (*why)
         printf("  why: %s\n", why);
     for (size_t i = 0; i < price->ranks && i < MOST; i++)
@@ -50,19 +50,17 @@ ANA_COMPARE(by_time, struct part, ANA_ORDER(y->ns, x->ns), ANA_ORDER(x->index, y
 /* Prints the evidence of an account: the ranks and places with most of it. */
 static void show_account(const struct ana_job *job, const struct ana_summary *s, enum ana_account_id id)
 {
-    char time[ANA_TEXT], share[ANA_TEXT];
     const size_t most = s->rank_count > s->site_count ? s->rank_count : s->site_count;
     struct part *part = calloc(most + 1, sizeof *part);
-    printf("%s: %s, %s of all time: %s\n", ana_account_key(id),
-           ana_spoken(time, sizeof time, (double)s->account.ns[id]),
-           ana_number(share, sizeof share, ANA_SHARE, ana_account_share(&s->account, id), false), ana_account_help(id));
+    printf("%s: %s, %s of all time: %s\n", ana_account_key(id), ANA_SPOKEN((double)s->account.ns[id]),
+           ANA_NUMBER(ANA_SHARE, ana_account_share(&s->account, id), false), ana_account_help(id));
     for (size_t i = 0; part && i < s->rank_count; i++)
         part[i] = (struct part){s->ranks[i].account.ns[id], i};
     if (part)
         ana_sort(part, s->rank_count, sizeof *part, by_time);
     for (size_t i = 0; part && i < s->rank_count && i < MOST && part[i].ns; i++)
         printf("  rank %s: %s\n", ana_rank_label(job, s->ranks[part[i].index].index).text,
-               ana_spoken(time, sizeof time, (double)part[i].ns));
+               ANA_SPOKEN((double)part[i].ns));
     for (size_t i = 0; part && i < s->site_count; i++)
         part[i] = (struct part){s->sites[i].account.ns[id], i};
     if (part)
@@ -73,7 +71,7 @@ static void show_account(const struct ana_job *job, const struct ana_summary *s,
                site->line       ? site->line
                : site->function ? site->function
                                 : "?",
-               ana_spoken(time, sizeof time, (double)part[i].ns));
+               ANA_SPOKEN((double)part[i].ns));
     }
     free(part);
 }

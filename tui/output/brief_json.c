@@ -6,7 +6,6 @@
 #include "trace/verdict/verdict.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { PRICES = 3 };
 

@@ -69,9 +69,8 @@ double tui_hvd_bandwidth(uint64_t bytes, int64_t ns)
 
 void tui_hvd_set_line(const struct ana_hvd_set *set, size_t number, bool utf8, char *out, size_t size)
 {
-    char rate[ANA_TEXT];
     snprintf(out, size, "process set %zu: %zu ranks, %llu cycles, %s, %llu steps, %zu tensors%s", number, set->ranks,
-             (unsigned long long)set->cycles, ana_number(rate, sizeof rate, ANA_PER_S, set->cycle_rate, utf8),
+             (unsigned long long)set->cycles, ANA_NUMBER(ANA_PER_S, set->cycle_rate, utf8),
              (unsigned long long)set->steps, set->tensors, set->cache ? "" : ", response cache off");
 }
 
@@ -79,7 +78,6 @@ void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size
 {
     uint64_t bytes = 0;
     int64_t busy = 0;
-    char volume[ANA_TEXT], bandwidth[ANA_TEXT];
     for (size_t m = 0; m < set->ranks; m++) {
         bytes += set->rank[m].operation_bytes;
         busy += set->rank[m].operation_ns;
@@ -88,19 +86,18 @@ void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size
     int n = snprintf(out, size, "data by %s%s", seen ? "NCCL" : library_name[set->library],
                      set->names_lost ? "; some names were recycled" : "");
     if (bytes && set->library <= ANA_HVD_GLOO && n > 0 && (size_t)n < size)
-        snprintf(out + n, size - (size_t)n, "; %s, %s a rank while it runs",
-                 ana_number(volume, sizeof volume, ANA_BYTES, (double)bytes, utf8),
-                 ana_number(bandwidth, sizeof bandwidth, ANA_BYTES_PER_S, tui_hvd_bandwidth(bytes, busy), utf8));
+        snprintf(out + n, size - (size_t)n, "; %s, %s a rank while it runs", ANA_NUMBER(ANA_BYTES, (double)bytes, utf8),
+                 ANA_NUMBER(ANA_BYTES_PER_S, tui_hvd_bandwidth(bytes, busy), utf8));
 }
 
 void tui_hvd_steps_line(const struct ana_job *job, const struct ana_hvd_set *set, bool utf8, char *out, size_t size)
 {
-    char words[300], median[ANA_TEXT];
+    char words[300];
     out[0] = 0;
     if (set->steps < 2)
         return;
     const struct ana_hvd_step *slow = &set->slow[0];
-    int n = snprintf(out, size, "steps: median %s", ana_number(median, sizeof median, ANA_NS, set->usual.all, utf8));
+    int n = snprintf(out, size, "steps: median %s", ANA_NUMBER(ANA_NS, set->usual.all, utf8));
     if ((double)(slow->end_ns - slow->from_ns) < SLOW_ITERATION * set->usual.all || n < 0 || (size_t)n >= size)
         return;
     ana_hvd_step_words(job, set, slow, words, sizeof words);

@@ -7,7 +7,6 @@
 #include "tui/sources/lines.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { ROW = 512 };
 
@@ -65,7 +64,7 @@ void tui_inspect_doing(const struct ana_job *job, size_t index, const struct ana
     if (s->covers && s->polls > 1)
         ana_append(out, size, &n, " in %" PRIu64 " polls", s->polls);
     if (s->covers && bytes && bytes != TRC_BYTES_UNKNOWN)
-        ana_append(out, size, &n, ", %s", ana_number(number, sizeof number, ANA_BYTES, (double)bytes, true));
+        ana_append(out, size, &n, ", %s", ANA_NUMBER(ANA_BYTES, (double)bytes, true));
     if (s->path.n) {
         ana_caller_words(job, index, s->path.site[s->place], words, sizeof words);
         ana_append(out, size, &n, " at %s", words);
@@ -76,7 +75,6 @@ void tui_inspect_doing(const struct ana_job *job, size_t index, const struct ana
 
 void tui_inspect_partners(const struct ana_job *job, const struct ana_state_at *s, char *out, size_t size)
 {
-    char late[ANA_TEXT];
     int64_t ahead = s->other_begin_ns - s->begin_ns;
     size_t n = 0;
     *out = 0;
@@ -86,11 +84,10 @@ void tui_inspect_partners(const struct ana_job *job, const struct ana_state_at *
         ana_append(out, size, &n, "not all of its ranks were seen");
     else if (s->sig.flags & TRC_SIG_COLL)
         ana_append(out, size, &n, "rank %s came last, %s after the first",
-                   ana_rank_label(job, (size_t)s->last_index).text, ana_spoken(late, sizeof late, (double)s->late_ns));
+                   ana_rank_label(job, (size_t)s->last_index).text, ANA_SPOKEN((double)s->late_ns));
     else if (s->has_other_end)
         ana_append(out, size, &n, "its other end: rank %s, which began %s %s", ana_rank_label(job, s->other_index).text,
-                   ana_spoken(late, sizeof late, (double)(ahead < 0 ? -ahead : ahead)),
-                   ahead < 0 ? "earlier" : "later");
+                   ANA_SPOKEN((double)(ahead < 0 ? -ahead : ahead)), ahead < 0 ? "earlier" : "later");
     else if (s->sig.flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN))
         ana_append(out, size, &n, "its other end was not seen");
 }
@@ -99,13 +96,13 @@ void tui_inspect_partners(const struct ana_job *job, const struct ana_state_at *
 static void give_wait(const struct ana_job *job, const struct tui_moment *of, tui_inspect_row *row, void *user)
 {
     const struct ana_state_at *s = &of->state;
-    char text[ROW], doing[ROW / 2], lost[ANA_TEXT];
+    char text[ROW], doing[ROW / 2];
     if (s->waited_ns <= 0) {
         row(user, "waited", s->waited_ns ? "unknown" : "for nobody");
         return;
     }
     const struct ana_label culprit = ana_rank_label(job, s->wait.culprit);
-    snprintf(text, sizeof text, "%s: rank %s %s", ana_spoken(lost, sizeof lost, (double)s->waited_ns), culprit.text,
+    snprintf(text, sizeof text, "%s: rank %s %s", ANA_SPOKEN((double)s->waited_ns), culprit.text,
              ana_wait_words[s->wait.kind].does);
     row(user, "waited", text);
     tui_inspect_doing(job, s->wait.culprit, &of->culprit, doing, sizeof doing);

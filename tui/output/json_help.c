@@ -12,9 +12,6 @@ static const struct key keys[] = {
 #define KEY(path, type, help)       {NULL, path, type, help, 0},
 #define ROWS(path, kind, help)      {NULL, path, NULL, help, ANA_KIND_##kind},
 #include "tui/output/json_keys.def"
-#undef DOCUMENT
-#undef KEY
-#undef ROWS
 };
 
 /* Returns the name of the type of a metric's values in JSON. */

@@ -19,11 +19,11 @@ static double exact(const struct ana_metric *metric, const void *row, const stru
 }
 #define OF(id) exact(&ana_metrics[ANA_METRIC_##id], row, whole)
 
-/* Writes text as the value of a label. */
-static void put_label(FILE *out, const char *name, const char *text)
+/* Writes a label behind a '{' or a comma. */
+static void put_label(FILE *out, char before, const char *name, const char *text)
 {
     size_t left = strlen(text);
-    fprintf(out, "%s=\"", name);
+    fprintf(out, "%c%s=\"", before, name);
     while (left) {
         size_t n = trc_text_char(text, left);
         if (*text == '"' || *text == '\\')
@@ -46,8 +46,8 @@ static void put_head(FILE *out, const char *name, const char *type, const char *
 /* Begins a sample: its name, and the label that all have. */
 static void begin_sample(FILE *out, const struct ana_job_info *info, const char *name, const char *type)
 {
-    fprintf(out, "%s%s{", name, strcmp(type, "counter") == 0 ? "_total" : "");
-    put_label(out, "job_name", info->name);
+    fprintf(out, "%s%s", name, strcmp(type, "counter") == 0 ? "_total" : "");
+    put_label(out, '{', "job_name", info->name);
 }
 
 static void end_sample(FILE *out, double value)
@@ -60,13 +60,10 @@ static void put_rank_labels(FILE *out, const struct ana_rank *rank)
 {
     char text[32];
     snprintf(text, sizeof text, "%d", rank->rank);
-    fputc(',', out);
-    put_label(out, "rank", text);
+    put_label(out, ',', "rank", text);
     snprintf(text, sizeof text, "%u", rank->world);
-    fputc(',', out);
-    put_label(out, "world", text);
-    fputc(',', out);
-    put_label(out, "host", rank->host);
+    put_label(out, ',', "world", text);
+    put_label(out, ',', "host", rank->host);
 }
 
 /* Puts the texts: one sample that is always 1. */
@@ -76,10 +73,8 @@ static void put_info(FILE *out, const struct ana_job_info *info)
     begin_sample(out, info, "hpctop_job_info", "info");
     const char *labels[][2] = {
         {"id", info->id}, {"batch", info->batch}, {"mpi", info->mpi}, {"command", info->command}};
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
-        fputc(',', out);
-        put_label(out, labels[i][0], labels[i][1]);
-    }
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        put_label(out, ',', labels[i][0], labels[i][1]);
     end_sample(out, 1);
 }
 
@@ -89,8 +84,7 @@ static void put_states(FILE *out, const struct ana_job_info *info, const struct 
     put_head(out, "hpctop_job_state", "stateset", "", "what the job is doing");
     for (enum ana_state state = ANA_RUNNING; state <= ANA_HUNG; state++) {
         begin_sample(out, info, "hpctop_job_state", "stateset");
-        fputc(',', out);
-        put_label(out, "hpctop_job_state", ana_state_name(state));
+        put_label(out, ',', "hpctop_job_state", ana_state_name(state));
         end_sample(out, state == info->state);
     }
     if (!verdict)
@@ -98,76 +92,45 @@ static void put_states(FILE *out, const struct ana_job_info *info, const struct 
     put_head(out, "hpctop_job_verdict", "stateset", "", "what is the matter with it");
     for (enum ana_verdict_state state = ANA_VERDICT_HEALTHY; state <= ANA_VERDICT_UNKNOWN; state++) {
         begin_sample(out, info, "hpctop_job_verdict", "stateset");
-        fputc(',', out);
-        put_label(out, "hpctop_job_verdict", ana_verdict_state_name(state));
+        put_label(out, ',', "hpctop_job_verdict", ana_verdict_state_name(state));
         end_sample(out, state == verdict->state);
     }
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static void put_job_families(FILE *out, const struct ana_job_info *info, const struct ana_summary *s)
+/* Puts a sample of a rank, a call or (both NULL) the job, unless its value is unknown. */
+static void put_sample(FILE *out, const struct ana_job_info *info, const char *name, const char *type,
+                       const struct ana_rank *rank, const char *call, double value)
 {
-#define JOB(family, type, unit, value, help)                                                                           \
-    {                                                                                                                  \
-        put_head(out, family, type, unit, help);                                                                       \
-        double v = value;                                                                                              \
-        if (isfinite(v)) {                                                                                             \
-            begin_sample(out, info, family, type);                                                                     \
-            end_sample(out, v);                                                                                        \
-        }                                                                                                              \
-    }
-#define RANK(...)
-#define CALL(...)
-#include "tui/output/openmetrics.def"
-#undef JOB
-#undef RANK
-#undef CALL
+    if (!isfinite(value))
+        return;
+    begin_sample(out, info, name, type);
+    if (rank)
+        put_rank_labels(out, rank);
+    if (call)
+        put_label(out, ',', "call", call);
+    end_sample(out, value);
 }
 
-static void put_rank_families(FILE *out, const struct ana_job_info *info, const struct ana_whole *whole)
+static void put_families(FILE *out, const struct ana_job_info *info, const struct ana_whole *whole)
 {
     const struct ana_summary *s = whole->summary;
-#define JOB(...)
+#define JOB(family, type, unit, value, help)                                                                           \
+    put_head(out, family, type, unit, help);                                                                           \
+    put_sample(out, info, family, type, NULL, NULL, value);
 #define RANK(family, type, unit, value, help)                                                                          \
     put_head(out, family, type, unit, help);                                                                           \
     for (size_t i = 0; i < s->rank_count; i++) {                                                                       \
         const struct ana_rank *rank = ana_job_rank(whole->job, s->ranks[i].index);                                     \
         const struct ana_rank_row *row = &(struct ana_rank_row){rank, &s->ranks[i]};                                   \
-        double v = value;                                                                                              \
-        if (!isfinite(v))                                                                                              \
-            continue;                                                                                                  \
-        begin_sample(out, info, family, type);                                                                         \
-        put_rank_labels(out, rank);                                                                                    \
-        end_sample(out, v);                                                                                            \
+        put_sample(out, info, family, type, rank, NULL, value);                                                        \
     }
-#define CALL(...)
-#include "tui/output/openmetrics.def"
-#undef JOB
-#undef RANK
-#undef CALL
-}
-
-static void put_call_families(FILE *out, const struct ana_job_info *info, const struct ana_whole *whole)
-{
-    const struct ana_summary *s = whole->summary;
-#define JOB(...)
-#define RANK(...)
 #define CALL(family, type, unit, value, help)                                                                          \
     put_head(out, family, type, unit, help);                                                                           \
-    for (const struct ana_call_stat *row = s->calls; row < s->calls + s->call_count; row++) {                          \
-        double v = value;                                                                                              \
-        if (!isfinite(v))                                                                                              \
-            continue;                                                                                                  \
-        begin_sample(out, info, family, type);                                                                         \
-        fputc(',', out);                                                                                               \
-        put_label(out, "call", row->name);                                                                             \
-        end_sample(out, v);                                                                                            \
-    }
+    for (const struct ana_call_stat *row = s->calls; row < s->calls + s->call_count; row++)                            \
+        put_sample(out, info, family, type, NULL, row->name, value);
 #include "tui/output/openmetrics.def"
-#undef JOB
-#undef RANK
-#undef CALL
 }
 
 void tui_openmetrics(const struct ana_job *job, const struct ana_summary *s, FILE *out)
@@ -176,8 +139,6 @@ void tui_openmetrics(const struct ana_job *job, const struct ana_summary *s, FIL
     const struct ana_whole whole = ana_whole_of(job, s, NULL);
     put_info(out, &info);
     put_states(out, &info, ana_job_verdict(job));
-    put_job_families(out, &info, s);
-    put_rank_families(out, &info, &whole);
-    put_call_families(out, &info, &whole);
+    put_families(out, &info, &whole);
     fputs("# EOF\n", out);
 }

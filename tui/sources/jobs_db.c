@@ -53,9 +53,6 @@ static const struct column {
 #define WHOLE(name)      COLUMN(name, WHOLE),
 #define REAL(name)       COLUMN(name, REAL),
 #include "tui/sources/jobs_db.def"
-#undef TEXT
-#undef WHOLE
-#undef REAL
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 

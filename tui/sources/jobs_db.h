@@ -13,9 +13,6 @@ struct tui_job_row {
 #define WHOLE(name)      int64_t name;
 #define REAL(name)       double name;
 #include "tui/sources/jobs_db.def"
-#undef TEXT
-#undef WHOLE
-#undef REAL
 };
 
 struct tui_jobs_db;

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <elf.h>
 #include <elfutils/libdwfl.h>
-#include <errno.h>
 #include <sched.h>
 #include <search.h>
 #include <stdio.h>

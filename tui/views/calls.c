@@ -114,9 +114,8 @@ static void draw_calls(struct tui_app *app, struct tui_grid *grid, struct tui_re
         return;
     if (callers)
         draw_path(app, grid, (struct tui_rect){rect.x, line.y - callers, rect.w, callers}, site);
-    char rank[ANA_TEXT], address[48];
-    snprintf(address, sizeof address, "0x%" PRIx64 " in rank %s", site->address,
-             tui_app_rank_name(app, site->index, rank, sizeof rank));
+    char address[48];
+    snprintf(address, sizeof address, "0x%" PRIx64 " in rank %s", site->address, TUI_RANK_NAME(app, site->index));
     tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s%s  %s", site->function ? site->function : "",
              site->function ? "  " : "", site->module ? site->module : "unknown module", address);
 }

@@ -1,8 +1,6 @@
 /* Diff: what got slower or faster since another run; hpctop diff opens it. */
 #include "tui/app/view.h"
 
-#include <string.h>
-
 static size_t count_findings(const void *data)
 {
     const struct tui_app *app = data;

@@ -3,8 +3,6 @@
 #include "tui/app/view.h"
 #include "trace/util/text.h"
 
-#include <string.h>
-
 static uint64_t identify_file(const void *data, const void *row)
 {
     (void)data;
@@ -46,12 +44,11 @@ static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summar
 /* Draws how many accesses had which size. */
 static void draw_sizes(struct tui_grid *grid, struct tui_rect line, const char *what, const struct ana_file_way *way)
 {
-    char size[ANA_TEXT], count[ANA_TEXT];
     int x = tui_put(grid, line, 1, 0, TUI_STYLE_LABEL, what), n = (int)(sizeof way->size / sizeof *way->size);
     for (int i = 0; i < n && x < line.w - 16; i++)
         if (way->size[i])
-            x = tui_putf(grid, line, x + 2, 0, TUI_STYLE_NORMAL, "%s x%s", ana_size_class(size, sizeof size, i),
-                         ana_number(count, sizeof count, ANA_COUNT, (double)way->size[i], true));
+            x = tui_putf(grid, line, x + 2, 0, TUI_STYLE_NORMAL, "%s x%s", ANA_SIZE_CLASS(i),
+                         ANA_NUMBER(ANA_COUNT, (double)way->size[i], true));
 }
 
 static void draw_files(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)

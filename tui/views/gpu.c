@@ -5,8 +5,6 @@
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
 
-#include <string.h>
-
 static uint64_t identify_kernel(const void *data, const void *row)
 {
     (void)data;

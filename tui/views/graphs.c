@@ -135,8 +135,7 @@ void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_gri
             continue;
         }
         tui_plot_area(grid, area, kinds[i].style, g->series[i], (size_t)n, kinds[i].max);
-        tui_put_right(grid, rect, LEFT - 1, y - h + 1, TUI_STYLE_AXIS,
-                      ana_number(text, sizeof text, kinds[i].unit, most, true));
+        tui_put_right(grid, rect, LEFT - 1, y - h + 1, TUI_STYLE_AXIS, ANA_NUMBER(kinds[i].unit, most, true));
     }
     if (n < 4)
         return;

@@ -2,7 +2,6 @@
 #include "tui/app/jump.h"
 
 #include "tui/widgets/plot_category.h"
-#include <string.h>
 
 void tui_help_keys(enum tui_view_id view, int width, tui_take_line *line, void *to)
 {

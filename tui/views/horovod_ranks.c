@@ -128,20 +128,17 @@ static void describe_submission(const struct ana_hvd_set *set, const struct ana_
                                 int64_t first_ns, char *out, size_t size)
 {
     const struct ana_hvd_rank *r = &set->rank[of->m];
-    char age[ANA_TEXT], late[ANA_TEXT];
     int64_t at = t->submitted_ns[of->m];
     bool waits = of->state == TUI_HVD_MISSING;
     if (waits && r->main_inside)
-        snprintf(out, size, "in %s for %s", r->main_inside,
-                 ana_spoken(age, sizeof age, (double)(set->now_ns - r->main_since_ns)));
+        snprintf(out, size, "in %s for %s", r->main_inside, ANA_SPOKEN((double)(set->now_ns - r->main_since_ns)));
     else if (waits)
         snprintf(out, size, "its loop: %s", tui_hvd_now(r));
     else if (at == ANA_HVD_NEVER || of->state == TUI_HVD_UNKNOWN || of->state == TUI_HVD_JOINED)
         snprintf(out, size, "\xe2\x80\x93");
     else
-        snprintf(out, size, "%s ago, +%s, cycle %llu", ana_spoken(age, sizeof age, (double)(set->now_ns - at)),
-                 ana_number(late, sizeof late, ANA_NS, (double)(at - first_ns), true),
-                 (unsigned long long)t->submitted_cycle[of->m]);
+        snprintf(out, size, "%s ago, +%s, cycle %llu", ANA_SPOKEN((double)(set->now_ns - at)),
+                 ANA_NUMBER(ANA_NS, (double)(at - first_ns), true), (unsigned long long)t->submitted_cycle[of->m]);
 }
 
 void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set *set, const struct ana_hvd_tensor *t,
@@ -150,11 +147,10 @@ void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set
     enum { ENTRY = 58 };
     struct member *all = collect_members(set, t);
     int64_t first_ns = INT64_MAX;
-    char age[ANA_TEXT];
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s", t->name);
     if (t->done)
         tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, ": done %llu times, last %s ago in step %llu",
-                 (unsigned long long)t->done, ana_spoken(age, sizeof age, (double)(set->now_ns - t->agreed_ns)),
+                 (unsigned long long)t->done, ANA_SPOKEN((double)(set->now_ns - t->agreed_ns)),
                  (unsigned long long)t->step);
     else
         tui_put(grid, rect, x, 0, TUI_STYLE_NORMAL, ": never done so far");

@@ -4,8 +4,6 @@
 #include "tui/views/wait_groups.h"
 #include "trace/util/hash.h"
 
-#include <string.h>
-
 struct own {
     struct tui_wait_groups waits;
     int chosen, top;       /* the line of the cursor there, from 1 (0: it is on the collectives); the first in view */
@@ -27,10 +25,8 @@ static uint64_t identify_collective(const void *data, const void *row)
 static void show_last(const void *data, const void *row, struct tui_value *out)
 {
     const struct ana_collective *c = row;
-    char rank[ANA_TEXT];
     if (c->instances)
-        snprintf(out->text, sizeof out->text, "%s (%.0f%%)", tui_app_rank_name(data, c->last_index, rank, sizeof rank),
-                 c->last_share * 100);
+        snprintf(out->text, sizeof out->text, "%s (%.0f%%)", TUI_RANK_NAME(data, c->last_index), c->last_share * 100);
 }
 
 static const struct tui_column columns[] = {
@@ -116,18 +112,16 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     double wall = app->whole.seen_ns;
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
         int y = (int)i + 1;
-        snprintf(to, sizeof to, " \xe2\x86\x92 %s", tui_app_rank_name(app, group[i].culprit, text, sizeof text));
+        snprintf(to, sizeof to, " \xe2\x86\x92 %s", TUI_RANK_NAME(app, group[i].culprit));
         struct tui_rect left = {rect.x, rect.y, kind - 1 - tui_columns(to), rect.h};
         tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, tui_wait_group_who(app, &group[i])), y,
                 TUI_STYLE_STRONG, to);
         tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, ana_wait_words[group[i].kind].name);
-        tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, ANA_COUNT, (double)group[i].count, true));
-        tui_put_right(grid, rect, right - 8, y, TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, ANA_NS, (double)group[i].lost_ns, true));
+        tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL, ANA_NUMBER(ANA_COUNT, (double)group[i].count, true));
+        tui_put_right(grid, rect, right - 8, y, TUI_STYLE_NORMAL, ANA_NUMBER(ANA_NS, (double)group[i].lost_ns, true));
         double share = (double)group[i].lost_ns / wall;
         tui_put_right(grid, rect, right, y, share >= 0.05 ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, ANA_SHARE, share, true));
+                      ANA_NUMBER(ANA_SHARE, share, true));
         if (o->top + (int)i + 1 == o->chosen) {
             tui_fill(grid, (struct tui_rect){rect.x, rect.y + y, rect.w, 1}, TUI_STYLE_CURSOR, 0);
             tui_put(grid, rect, 0, y, TUI_STYLE_CURSOR, ">");

@@ -36,9 +36,9 @@ static void put_row(void *user, const char *label, const char *text)
 static void draw_moment(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct own *o = own(app);
-    char line[80], rank[ANA_TEXT];
+    char line[80];
     tui_inspect(app->job, &app->summary, app->cursor_rank, app->cursor_ns, &o->moment);
-    snprintf(line, sizeof line, " Rank %s at %.9f s", tui_app_rank_name(app, app->cursor_rank, rank, sizeof rank),
+    snprintf(line, sizeof line, " Rank %s at %.9f s", TUI_RANK_NAME(app, app->cursor_rank),
              (double)app->cursor_ns / 1e9);
     tui_pager_begin(&o->pager, grid, rect);
     tui_pager_line(&o->pager, TUI_STYLE_STRONG, line);

@@ -227,10 +227,8 @@ void tui_iteration_row_name(const struct tui_app *app, const struct tui_iteratio
                             size_t size)
 {
     const struct tui_iteration_row *of = &rows->row[row];
-    char name[ANA_TEXT];
     if (!of->stands && rows->by_host)
         snprintf(out, size, "%s", app->rank[of->first].host);
     else
-        snprintf(out, size, "%s%s", tui_app_rank_name(app, of->first, name, sizeof name),
-                 rows->folded && !of->stands ? ".." : "");
+        snprintf(out, size, "%s%s", TUI_RANK_NAME(app, of->first), rows->folded && !of->stands ? ".." : "");
 }

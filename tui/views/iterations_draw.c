@@ -26,16 +26,14 @@ static void draw_loop(const struct tui_app *app, struct tui_grid *grid, struct t
 {
     const struct ana_iterations *of = &app->summary.iterations;
     const struct ana_loop_level *loop = tui_iterations_loop(app), *inner = loop + 1;
-    char count[ANA_TEXT], median[ANA_TEXT], more[ANA_TEXT];
     const bool here = tui_iterations_of(app)->focus == TUI_FOCUS_LOOP;
     const enum tui_style style = tui_begin_line(grid, rect, 0, TUI_STYLE_STRONG, here);
     int x = tui_putf(grid, rect, 1, 0, style, "%s%s iterations, median %s, to %s %s",
-                     tui_iterations_of(app)->deep ? "inside: " : "",
-                     ana_number(count, sizeof count, ANA_COUNT, (double)loop->count, true),
-                     ana_spoken(median, sizeof median, loop->median_ns), loop->end.call, loop->end.place);
+                     tui_iterations_of(app)->deep ? "inside: " : "", ANA_NUMBER(ANA_COUNT, (double)loop->count, true),
+                     ANA_SPOKEN(loop->median_ns), loop->end.call, loop->end.place);
     if (tui_iterations_of(app)->look.level + 1 < of->levels)
         tui_putf(grid, rect, x + 2, 0, here ? style : TUI_STYLE_DIM, "(Enter: %s inside)",
-                 ana_number(more, sizeof more, ANA_COUNT, (double)inner->count, true));
+                 ANA_NUMBER(ANA_COUNT, (double)inner->count, true));
 }
 
 static void draw_axis(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -94,20 +92,19 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
     uint64_t first = tui_iterations_first(o, at), last = tui_iterations_first(o, at + 1) - 1;
     const struct ana_iteration_cell *all = &tui_iteration_cells(rows, &o->look, rows->count)[at],
                                     *row = &tui_iteration_cells(rows, &o->look, rows->cursor)[at];
-    char took[ANA_TEXT], mine[ANA_TEXT], usual[ANA_TEXT], name[80];
+    char name[80];
     bool one = !rows->folded || rows->row[rows->cursor].stands;
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%" PRIu64, first);
     if (last > first)
         x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, "-%" PRIu64, last);
     x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, ": %s%s, %.1f x", last > first ? "at most " : "",
-                 ana_spoken(took, sizeof took, (double)all->time_ns), (double)all->time_ns / loop->usual_ns);
+                 ANA_SPOKEN((double)all->time_ns), (double)all->time_ns / loop->usual_ns);
     tui_iteration_row_name(app, rows, rows->cursor, name, sizeof name);
     x = tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "; %s%s: %s outside calls, usual %s",
                  one             ? "rank "
                  : rows->by_host ? ""
                                  : "ranks ",
-                 name, ana_spoken(mine, sizeof mine, (double)row->own_ns),
-                 ana_spoken(usual, sizeof usual, loop->own_ns));
+                 name, ANA_SPOKEN((double)row->own_ns), ANA_SPOKEN(loop->own_ns));
     if (all->mean_of > 1)
         tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, " (means of %u)", all->mean_of);
 }

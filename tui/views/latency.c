@@ -90,7 +90,6 @@ static void drop_sizes(struct by_size *of, size_t room)
 
 static void draw_by_size(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, struct by_size *of)
 {
-    char text[ANA_TEXT];
     size_t all = of->count;
     drop_sizes(of, rect.w > LABEL ? (size_t)(rect.w - LABEL) / WIDTH : 0);
     tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, of->title);
@@ -99,14 +98,13 @@ static void draw_by_size(const struct tui_app *app, struct tui_grid *grid, struc
     tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     tui_put(grid, rect, 1, 1, TUI_STYLE_HEADER, "BYTES");
     for (size_t i = 0; i < of->count; i++)
-        tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER,
-                      ana_size_class(text, sizeof text, of->size_class[i]));
+        tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER, ANA_SIZE_CLASS(of->size_class[i]));
     for (int l = 0; l < of->lines; l++) {
         tui_put(grid, rect, 1, 2 + l, TUI_STYLE_LABEL, of->line[l]->title);
         for (size_t i = 0; i < of->count; i++) {
             double v = ana_metric_number(of->line[l], of->row[i], &app->whole);
             tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 2 + l, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
-                          ana_number(text, sizeof text, (enum ana_unit)of->line[l]->unit, v, true));
+                          ANA_NUMBER((enum ana_unit)of->line[l]->unit, v, true));
         }
     }
 }
@@ -138,7 +136,6 @@ static void draw_message_sizes(const struct tui_app *app, struct tui_grid *grid,
     };
     enum { COLUMNS = sizeof column / sizeof *column, BAR_LEAST = 12 };
     struct by_size of = {0};
-    char text[ANA_TEXT];
     double best = 0;
     for (size_t i = 0; i < app->summary.size_count; i++) {
         const struct ana_size_stat *size = &app->summary.sizes[i];
@@ -157,7 +154,7 @@ static void draw_message_sizes(const struct tui_app *app, struct tui_grid *grid,
         for (size_t i = 0; i < of.count; i++) {
             double v = ana_metric_number(column[c].metric, of.row[i], &app->whole);
             tui_put_right(grid, rect, x, 2 + (int)i, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
-                          ana_number(text, sizeof text, (enum ana_unit)column[c].metric->unit, v, true));
+                          ANA_NUMBER((enum ana_unit)column[c].metric->unit, v, true));
         }
     }
     int room = rect.w - x - 3;
@@ -182,13 +179,12 @@ static bool find_decades(const struct ana_call_stat *call, int *low, int *high)
 
 static void draw_histogram_line(struct tui_grid *grid, struct tui_rect rect, int y, double count, double most)
 {
-    char text[ANA_TEXT];
     int width = rect.w - 8 - 7;
     tui_plot_bar(grid, rect, 8, y, width, TUI_STYLE_BAR, count / most);
     if (count > 0 && count / most * width < 0.125)
         tui_put_char(grid, rect, 8, y, TUI_STYLE_BAR, 0x258f); /* few calls are more than none */
     tui_put_right(grid, rect, rect.w - 1, y, count > 0 ? TUI_STYLE_NORMAL : TUI_STYLE_DIM,
-                  ana_number(text, sizeof text, ANA_COUNT, count, true));
+                  ANA_NUMBER(ANA_COUNT, count, true));
 }
 
 /* Draws how many calls took how long: by decades, whatever the call and the screen.  Where there is no room for all,
@@ -212,10 +208,10 @@ static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const st
     for (int i = 0; i < first; i++)
         from *= 10;
     for (int i = first; i <= high; i++, from *= 10) {
-        char text[ANA_TEXT], label[ANA_TEXT + 1];
+        char label[ANA_TEXT + 1];
         bool shared = i == first && first > low;
         snprintf(label, sizeof label, "%s%s", shared ? "<" : "",
-                 ana_number(text, sizeof text, ANA_NS, i ? (shared ? from * 10 : from) : 0, true));
+                 ANA_NUMBER(ANA_NS, i ? (shared ? from * 10 : from) : 0, true));
         tui_put_right(grid, rect, 7, 2 + i - first, TUI_STYLE_LABEL, label);
         draw_histogram_line(grid, rect, 2 + i - first, count[i], most);
     }
@@ -224,27 +220,25 @@ static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const st
 static void draw_messages(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_times *t = &app->summary.message_latency;
-    char min[ANA_TEXT], p50[ANA_TEXT], p99[ANA_TEXT], error[ANA_TEXT], text[256], count[ANA_TEXT];
+    char text[256];
     if (!t->count) {
         tui_put(grid, rect, 1, 0, TUI_STYLE_DIM,
                 app->all_time ? "messages: none seen at both ends yet" : "messages: none was completed in this window");
         return;
     }
-    snprintf(text, sizeof text, "%s messages: min %s  p50 %s  p99 %s",
-             ana_number(count, sizeof count, ANA_COUNT, (double)t->count, true),
-             ana_number(min, sizeof min, ANA_NS, t->min_ns, true), ana_number(p50, sizeof p50, ANA_NS, t->p50_ns, true),
-             ana_number(p99, sizeof p99, ANA_NS, t->p99_ns, true));
+    snprintf(text, sizeof text, "%s messages: min %s  p50 %s  p99 %s", ANA_NUMBER(ANA_COUNT, (double)t->count, true),
+             ANA_NUMBER(ANA_NS, t->min_ns, true), ANA_NUMBER(ANA_NS, t->p50_ns, true),
+             ANA_NUMBER(ANA_NS, t->p99_ns, true));
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_NORMAL, text);
     if (isnan(app->info.clock_error_s))
         snprintf(text, sizeof text, "  \xc2\xb1 unknown");
     else
-        snprintf(text, sizeof text, "  \xc2\xb1 %s",
-                 ana_number(error, sizeof error, ANA_NS, app->info.clock_error_s * 1e9, true));
+        snprintf(text, sizeof text, "  \xc2\xb1 %s", ANA_NUMBER(ANA_NS, app->info.clock_error_s * 1e9, true));
     if (x + tui_columns(text) <= rect.w)
         x = tui_put(grid, rect, x, 0, TUI_STYLE_DIM, text);
     if (app->summary.clock_violations) {
         snprintf(text, sizeof text, "  %s arrive before they leave: clocks",
-                 ana_number(count, sizeof count, ANA_COUNT, (double)app->summary.clock_violations, true));
+                 ANA_NUMBER(ANA_COUNT, (double)app->summary.clock_violations, true));
         if (x + tui_columns(text) <= rect.w)
             tui_put(grid, rect, x, 0, TUI_STYLE_NOTABLE, text);
     }

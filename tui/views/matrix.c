@@ -119,7 +119,7 @@ static void name_block(const struct tui_app *app, size_t rank, char *out, size_t
 static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
                       const struct matrix_sum *b)
 {
-    char from[80], to[80], count[ANA_TEXT], bytes[ANA_TEXT], latency[ANA_TEXT], rate[ANA_TEXT];
+    char from[80], to[80];
     name_block(app, app->cursor_rank, from, sizeof from);
     name_block(app, app->cursor_peer, to, sizeof to);
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s \xe2\x86\x92 %s  ", from, to);
@@ -128,11 +128,9 @@ static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct t
         return;
     }
     tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "%s messages, %s, p50 %s, %s",
-             ana_number(count, sizeof count, ANA_COUNT, b->messages, true),
-             ana_number(bytes, sizeof bytes, ANA_BYTES, b->bytes, true),
-             ana_number(latency, sizeof latency, ANA_NS,
-                        b->latency_messages > 0 ? b->latency / b->latency_messages : NAN, true),
-             ana_number(rate, sizeof rate, ANA_BYTES_PER_S, b->moving_s > 0 ? b->moved / b->moving_s : NAN, true));
+             ANA_NUMBER(ANA_COUNT, b->messages, true), ANA_NUMBER(ANA_BYTES, b->bytes, true),
+             ANA_NUMBER(ANA_NS, b->latency_messages > 0 ? b->latency / b->latency_messages : NAN, true),
+             ANA_NUMBER(ANA_BYTES_PER_S, b->moving_s > 0 ? b->moved / b->moving_s : NAN, true));
 }
 
 /* Values differ by powers of ten, and so do shades: of the largest value in view. */
@@ -149,7 +147,6 @@ enum { SHADES = sizeof shades / sizeof *shades, NONE = 0, UNKNOWN = -1 };
 
 static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, double most)
 {
-    char text[ANA_TEXT];
     int x = tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "\xc2\xb7 none  ");
     for (int i = 0; i < SHADES; i++) {
         uint32_t ch = own(app)->cell == HALF ? 0x2588 : shades[i].ch;
@@ -158,8 +155,7 @@ static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct
         x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "%s  ", shades[i].name);
     }
     if (most > 0)
-        tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "of %s",
-                 ana_number(text, sizeof text, measures[own(app)->measure].unit, most, true));
+        tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "of %s", ANA_NUMBER(measures[own(app)->measure].unit, most, true));
 }
 
 /* The shade of a block as a number from 1 on; NONE, or UNKNOWN. */
@@ -201,7 +197,7 @@ static void draw_axes(const struct tui_app *app, struct tui_grid *grid, struct t
         size_t block = o->top + (size_t)(y * per_row);
         bool here = at_row >= block && at_row < block + (size_t)per_row;
         tui_put_right(grid, rect, LEFT - 1, ABOVE + y, here ? TUI_STYLE_CURSOR : TUI_STYLE_AXIS,
-                      tui_app_rank_name(app, o->blocks.edge[here ? at_row : block], name, sizeof name));
+                      TUI_RANK_NAME(app, o->blocks.edge[here ? at_row : block]));
     }
 }
 
@@ -212,12 +208,11 @@ static void draw_cell(const struct tui_app *app, struct tui_grid *grid, struct t
     int shade = shade_of(app, b, most);
     enum tui_style style = here ? TUI_STYLE_CURSOR : shade > NONE ? shades[shade - 1].style : TUI_STYLE_DIM;
     uint32_t ch = shade > NONE ? shades[shade - 1].ch : shade == NONE ? 0xb7 : '?';
-    char text[ANA_TEXT];
     if (here)
         tui_fill(grid, cell, style, ' ');
     if (own(app)->cell == NUMBER && shade > NONE)
         tui_put_right(grid, cell, cell.w, 0, style,
-                      ana_number(text, sizeof text, measures[own(app)->measure].unit, measure_block(app, b), true));
+                      ANA_NUMBER(measures[own(app)->measure].unit, measure_block(app, b), true));
     else
         for (int x = shade != NONE && own(app)->cell == SHADE ? 0 : cell.w - 1; x < cell.w; x++)
             tui_put_char(grid, cell, x, 0, style, ch);
@@ -279,7 +274,6 @@ static void draw_sums(const struct tui_app *app, struct tui_grid *grid, const st
     const struct own *o = own(app);
     const enum ana_unit unit = measures[o->measure].unit;
     const struct tui_rect area = {o->drawn.x, o->drawn.y - 1, o->drawn.w + NUMBER, o->drawn.h + 2};
-    char text[ANA_TEXT];
     tui_put_right(grid, area, area.w, 0, TUI_STYLE_AXIS, "all");
     tui_put_right(grid, (struct tui_rect){area.x - LEFT, area.y, LEFT - 1, area.h}, LEFT - 1, area.h - 1,
                   TUI_STYLE_AXIS, "all");
@@ -290,9 +284,9 @@ static void draw_sums(const struct tui_app *app, struct tui_grid *grid, const st
             add_block(&received, &sums[k * o->across + i]);
         }
         tui_put_right(grid, area, area.w, (int)i + 1, TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, unit, measure_block(app, &sent), true));
+                      ANA_NUMBER(unit, measure_block(app, &sent), true));
         tui_put_right(grid, area, ((int)i + 1) * NUMBER, area.h - 1, TUI_STYLE_NORMAL,
-                      ana_number(text, sizeof text, unit, measure_block(app, &received), true));
+                      ANA_NUMBER(unit, measure_block(app, &received), true));
     }
 }
 

@@ -45,14 +45,13 @@ static void show_last(const void *data, const void *row, struct tui_value *out)
 {
     const struct tui_app *app = data;
     const struct ana_call_stat *call = row;
-    char rank[ANA_TEXT];
     size_t stuck = count_stuck(app, call->name);
     if (stuck) {
         snprintf(out->text, sizeof out->text, "%zu inside", stuck);
         out->style = TUI_STYLE_NOTABLE;
     } else if (call->last_index != SIZE_MAX)
-        snprintf(out->text, sizeof out->text, "%s (%.0f%%)",
-                 tui_app_rank_name(app, call->last_index, rank, sizeof rank), call->last_share * 100);
+        snprintf(out->text, sizeof out->text, "%s (%.0f%%)", TUI_RANK_NAME(app, call->last_index),
+                 call->last_share * 100);
 }
 
 static const struct tui_column columns[] = {
@@ -104,7 +103,7 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
                                : v >= 0.5 ? TUI_STYLE_NOTABLE
                                           : TUI_STYLE_TROUBLE;
         tui_put(grid, rect, 0, i, TUI_STYLE_LABEL, lines[i].label);
-        tui_put_right(grid, rect, 20, i, style, ana_number(text, sizeof text, ANA_SHARE, v, true));
+        tui_put_right(grid, rect, 20, i, style, ANA_NUMBER(ANA_SHARE, v, true));
         tui_plot_bar(grid, rect, 21, i, rect.w - 22 < 40 ? rect.w - 22 : 40, style, v);
     }
     char lost[ANA_TEXT], line[160];
@@ -115,10 +114,10 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
         snprintf(line, sizeof line, "costs %s, lost %s records", text, lost);
     if (app->info.recycled_records && rect.w > 50)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %s overwritten",
-                 ana_number(text, sizeof text, ANA_COUNT, (double)app->info.recycled_records, true));
+                 ANA_NUMBER(ANA_COUNT, (double)app->info.recycled_records, true));
     if (app->info.unknown_requests && rect.w > 70)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %s requests not followed",
-                 ana_number(text, sizeof text, ANA_COUNT, (double)app->info.unknown_requests, true));
+                 ANA_NUMBER(ANA_COUNT, (double)app->info.unknown_requests, true));
     tui_put(grid, rect, 0, factors,
             app->info.lost_records || app->info.unknown_requests ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
 }
@@ -155,7 +154,6 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
         tui_put_char(grid, rect, STRIP + (int)i, 0,
                      most > 0 && folded[i] >= most / 2 ? TUI_STYLE_NOTABLE : TUI_STYLE_RECEIVED,
                      tui_plot_block(most > 0 ? folded[i] / most : folded[i]));
-    char rank[ANA_TEXT], lost[ANA_TEXT];
     int x = STRIP + (int)cells + 2, y = 0;
     if (x + 44 > rect.w)
         x = STRIP, y = 1;
@@ -163,7 +161,7 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
         tui_put(grid, rect, x, y, TUI_STYLE_DIM, "time that others lost waiting for each rank");
     else
         tui_putf(grid, rect, x, y, TUI_STYLE_NORMAL, "others lost %s waiting for rank %s",
-                 ana_number(lost, sizeof lost, ANA_NS, most, true), tui_app_rank_name(app, worst, rank, sizeof rank));
+                 ANA_NUMBER(ANA_NS, most, true), TUI_RANK_NAME(app, worst));
 }
 
 /* ---- the account of time ---------------------------------------------------------------------------------------- */
@@ -180,10 +178,10 @@ static void draw_accounts(const struct tui_app *app, struct tui_grid *grid, stru
         for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++)
             if (!drawn[id] && (largest == ANA_ACCOUNTS || account->ns[id] > account->ns[largest]))
                 largest = id;
-        char text[64], share[ANA_TEXT];
+        char text[64];
         drawn[largest] = true;
         snprintf(text, sizeof text, "%s %s", ana_account_key(largest),
-                 ana_number(share, sizeof share, ANA_SHARE, ana_account_share(account, largest), true));
+                 ANA_NUMBER(ANA_SHARE, ana_account_share(account, largest), true));
         if (ana_account_share(account, largest) < 0.001 || x + tui_columns(text) > rect.w)
             break;
         tui_put(grid, rect, x, 0, TUI_STYLE_NORMAL, text);

@@ -143,7 +143,6 @@ static void draw_spread(const struct tui_app *app, struct tui_grid *grid, struct
     const size_t cells = app->rank_count < (size_t)line.w / 3 ? app->rank_count : (size_t)line.w / 3;
     double *by_rank = malloc((app->rank_count + cells + 1) * sizeof *by_rank);
     size_t most = SIZE_MAX, least = SIZE_MAX, ranks = 0;
-    char high[ANA_TEXT], low[ANA_TEXT], high_rank[ANA_TEXT], low_rank[ANA_TEXT];
     if (!by_rank)
         return;
     ana_path_by_rank(&app->summary, &own(app)->paths, node, measure, by_rank, app->rank_count);
@@ -160,11 +159,8 @@ static void draw_spread(const struct tui_app *app, struct tui_grid *grid, struct
     tui_plot_spark(grid, line, x, 0, TUI_STYLE_RATE, by_rank + app->rank_count, cells, 0);
     if (ranks)
         tui_putf(grid, line, x + (int)cells + 2, 0, TUI_STYLE_NORMAL, "rank %s %s .. rank %s %s%s",
-                 tui_app_rank_name(app, least, low_rank, sizeof low_rank),
-                 ana_number(low, sizeof low, unit, by_rank[least], true),
-                 tui_app_rank_name(app, most, high_rank, sizeof high_rank),
-                 ana_number(high, sizeof high, unit, by_rank[most], true),
-                 ranks < app->rank_count ? ", others: none" : "");
+                 TUI_RANK_NAME(app, least), ANA_NUMBER(unit, by_rank[least], true), TUI_RANK_NAME(app, most),
+                 ANA_NUMBER(unit, by_rank[most], true), ranks < app->rank_count ? ", others: none" : "");
     free(by_rank);
 }
 

@@ -3,8 +3,6 @@
 #include "trace/util/trouble.h"
 #include "tui/views/iterations.h"
 
-#include <string.h>
-
 #define LEAST 0.01 /* share of the run: smaller savings are not worth a line */
 #define MOST  6
 #define RIGHT 31 /* columns of shares and savings */
@@ -57,11 +55,11 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
     int lines = count_lines(app), width = rect.w - RIGHT > 20 ? rect.w - RIGHT : 20, used = lines + 1;
     const struct ana_slow_iteration *slow = find_slow(app);
     const struct ana_iterations *of = &app->summary.iterations;
-    char words[400], room[400], run[ANA_TEXT];
+    char words[400], room[400];
     if (lines == 0 || rect.h < 2)
         return 0;
     tui_putf(grid, rect, 1, 0, TUI_STYLE_LABEL, "%-*s ON THE PATH  SAVES OF %s", width, "WHAT TO MEND",
-             ana_spoken(run, sizeof run, (double)app->summary.path_ns));
+             ANA_SPOKEN((double)app->summary.path_ns));
     for (int i = 0; i < lines && i + 1 < rect.h; i++)
         draw_line(app, &app->summary.prices[i], grid, rect, i + 1, chosen == i + 1);
     bool of_line = chosen > 0 && chosen <= lines;

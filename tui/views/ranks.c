@@ -265,7 +265,7 @@ static void draw_row_words(const struct tui_app *app, const struct tui_row *row,
     }
     size_t index = *row->member;
     const struct ana_rank *r = &app->rank[index];
-    char name[ANA_TEXT], since[ANA_TEXT] = "", call[256] = "";
+    char since[ANA_TEXT] = "", call[256] = "";
     if (r->inside)
         ana_inside(app->job, index, call, sizeof call);
     else
@@ -274,9 +274,8 @@ static void draw_row_words(const struct tui_app *app, const struct tui_row *row,
         ana_spoken(since, sizeof since, (double)(r->inside ? r->inside_ns : r->gpu_ns));
     else
         snprintf(call, sizeof call, "%s", r->state == ANA_RANK_RUN ? "outside MPI" : ana_rank_state_name(r->state));
-    tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "rank %s, pid %u on %s: %s%s%s%s",
-             tui_app_rank_name(app, index, name, sizeof name), r->pid, r->host ? r->host : "?", r->inside ? "in " : "",
-             call, *since ? " for " : "", since);
+    tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "rank %s, pid %u on %s: %s%s%s%s", TUI_RANK_NAME(app, index), r->pid,
+             r->host ? r->host : "?", r->inside ? "in " : "", call, *since ? " for " : "", since);
 }
 
 /* Draws how many ranks do what, the smallest groups first, where not all ranks fit. */

@@ -70,14 +70,13 @@ static void draw_segments(struct tui_app *app, struct tui_grid *grid, struct tui
     tui_table_draw(&app->table[TUI_VIEW_SEGMENTS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     const struct ana_segment_stat *segment = tui_table_chosen(&app->table[TUI_VIEW_SEGMENTS]);
-    char words[256], why[160], rank[ANA_TEXT], longest[ANA_TEXT], at[ANA_TEXT];
+    char words[256], why[160];
     if (segment) {
         ana_segment_words(segment, words, sizeof words);
         ana_reason_words(ana_segment_reason(segment, ana_job_info(app->job).ranks), why, sizeof why);
         tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s%s  longest: rank %s, %s at %s (Enter)", words,
-                 why[0] ? "  " : "", why, tui_app_rank_name(app, segment->longest_index, rank, sizeof rank),
-                 ana_spoken(longest, sizeof longest, (double)segment->longest_ns),
-                 ana_spoken(at, sizeof at, (double)segment->longest_at_ns));
+                 why[0] ? "  " : "", why, TUI_RANK_NAME(app, segment->longest_index),
+                 ANA_SPOKEN((double)segment->longest_ns), ANA_SPOKEN((double)segment->longest_at_ns));
         return;
     }
     tui_put(grid, line, 1, 0, TUI_STYLE_DIM, "no two calls of a thread so far (Tab: calls)");

@@ -59,7 +59,6 @@ static size_t slowest(const struct tui_app *app, struct slow_instant *out, size_
 void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
 {
     struct slow_instant slow[MOST];
-    char ns[ANA_TEXT], rank[ANA_TEXT];
     int n = (int)slowest(app, slow, MOST);
     place->at = place->of == app->summaries && place->at ? place->at + step : step > 0 ? 1 : n;
     place->of = app->summaries;
@@ -73,15 +72,13 @@ void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
     tui_tree_reveal(app, at->index);
     tui_app_go_to_time(app, at->at_ns);
     snprintf(app->message, sizeof app->message, "%d of %d: rank %s, %s  %.120s", place->at, n,
-             tui_app_rank_name(app, at->index, rank, sizeof rank), ana_spoken(ns, sizeof ns, (double)at->ns),
-             at->words);
+             TUI_RANK_NAME(app, at->index), ANA_SPOKEN((double)at->ns), at->words);
 }
 
 void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
                       struct tui_rect rect)
 {
     struct slow_instant slow[MOST];
-    char ns[ANA_TEXT], rank[ANA_TEXT];
     int n = (int)slowest(app, slow, MOST), at = place->of == app->summaries ? place->at : 0;
     int top = at > rect.h - 1 ? at - (rect.h - 1) : 0;
     if (!n)
@@ -92,8 +89,7 @@ void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place,
         const struct slow_instant *one = &slow[top + i];
         bool here = top + i + 1 == at;
         tui_putf(grid, rect, 1, i + 1, here ? TUI_STYLE_STRONG : TUI_STYLE_NORMAL, "%.3f  rank %s  %s  %s",
-                 (double)one->at_ns / 1e9, tui_app_rank_name(app, one->index, rank, sizeof rank),
-                 ana_spoken(ns, sizeof ns, (double)one->ns), one->words);
+                 (double)one->at_ns / 1e9, TUI_RANK_NAME(app, one->index), ANA_SPOKEN((double)one->ns), one->words);
         if (here)
             tui_put(grid, rect, 0, i + 1, TUI_STYLE_STRONG, ">");
     }

@@ -18,16 +18,15 @@ static void draw_title(const struct tui_app *app, struct tui_grid *grid, struct 
 {
     const struct ana_summary *s = &app->summary;
     uint64_t calls = 0, messages = 0, bytes = 0;
-    char text[ANA_TEXT], more[160], of_calls[ANA_TEXT], of_messages[ANA_TEXT];
+    char more[160];
     for (size_t i = 0; i < s->rank_count; i++) {
         calls += s->ranks[i].calls;
         messages += s->ranks[i].sent_messages;
         bytes += s->ranks[i].sent;
     }
     snprintf(more, sizeof more, "calls %s  messages %s  %s   (Tab: this list)",
-             ana_number(of_calls, sizeof of_calls, ANA_COUNT, (double)calls, true),
-             ana_number(of_messages, sizeof of_messages, ANA_COUNT, (double)messages, true),
-             ana_number(text, sizeof text, ANA_BYTES, (double)bytes, true));
+             ANA_NUMBER(ANA_COUNT, (double)calls, true), ANA_NUMBER(ANA_COUNT, (double)messages, true),
+             ANA_NUMBER(ANA_BYTES, (double)bytes, true));
     char count[48] = "nothing stands";
     if (s->standout_count)
         snprintf(count, sizeof count, "%zu thing%s stand%s", s->standout_count, s->standout_count == 1 ? "" : "s",
@@ -40,14 +39,14 @@ static void draw_title(const struct tui_app *app, struct tui_grid *grid, struct 
 static void draw_row(const struct tui_app *app, const struct ana_standout *row, struct tui_grid *grid,
                      struct tui_rect rect, int y, bool here)
 {
-    char what[400], cost[200], rank[ANA_TEXT];
+    char what[400], cost[200];
     const enum tui_style style = tui_begin_line(grid, rect, y, TUI_STYLE_NORMAL, here);
     ana_standout_words(app->job, row, what, sizeof what, cost, sizeof cost);
     struct tui_rect left = rect;
     if (row->is_message) /* the second part is a place, which is not cut */
         left.w -= tui_columns(cost) + 3;
     int x = tui_putf(grid, left, 1, y, style, "%.3f  rank %s  %s", (double)row->at_ns / 1e9,
-                     tui_app_rank_name(app, row->index, rank, sizeof rank), what);
+                     TUI_RANK_NAME(app, row->index), what);
     if (row->is_message || x + 3 + tui_columns(cost) <= rect.w)
         tui_put_right(grid, rect, rect.w - 1, y, style, cost);
     else

@@ -5,7 +5,6 @@
 #include "trace/job/window.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ABOVE = 1, BELOW = 3, LIST = 4 /* least lines of a list */, ROOM_FOR_LIST = 6, TALLEST = 3, TALLEST_APART = 5 };
 

@@ -15,7 +15,6 @@ bool tui_drag_columns(struct tui_rect area, int x, int y, int to_x, int *first, 
 bool tui_drag_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect area, struct tui_rect foot,
                    int64_t begin_ns, int64_t end_ns)
 {
-    char from[ANA_TEXT], length[ANA_TEXT];
     int first, last;
     if (!app->dragging || !tui_drag_columns(area, app->pressed_x, app->pressed_y, app->drag_x, &first, &last))
         return false;
@@ -23,8 +22,7 @@ bool tui_drag_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_
     tui_fill(grid, (struct tui_rect){area.x + first, area.y - 1, last - first + 1, 1}, TUI_STYLE_CURSOR, 0);
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, "the window, once the button is let go:");
     foot.y++;
-    tui_putf(grid, foot, 1, 0, TUI_STYLE_NORMAL, "%s from %s",
-             ana_spoken(length, sizeof length, (last + 1 - first) * cell),
-             ana_spoken(from, sizeof from, (double)begin_ns + first * cell));
+    tui_putf(grid, foot, 1, 0, TUI_STYLE_NORMAL, "%s from %s", ANA_SPOKEN((last + 1 - first) * cell),
+             ANA_SPOKEN((double)begin_ns + first * cell));
     return true;
 }

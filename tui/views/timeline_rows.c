@@ -3,7 +3,6 @@
 #include "trace/util/rows.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { PLAIN_LEFT = 8, LEFT = 17, RIGHT = 15, WIDE = 56 };
 
@@ -198,7 +197,6 @@ static unsigned draw_cell(struct tui_grid *grid, struct tui_rect area, int x, co
 static void draw_sums(const struct tui_app *app, const struct tui_row *row, struct tui_grid *grid, struct tui_rect rect)
 {
     double waits = 0, seen = 0, caused = 0;
-    char text[ANA_TEXT];
     for (size_t i = 0; i < row->count; i++) {
         const struct ana_rank_stat *stat = tui_app_stat(app, row->member[i]);
         if (!stat || !stat->counted || stat->waiting_ns < 0)
@@ -207,10 +205,8 @@ static void draw_sums(const struct tui_app *app, const struct tui_row *row, stru
         seen += (double)ana_rank_seen_ns(stat);
         caused += stat->caused_ns > 0 ? (double)stat->caused_ns : 0;
     }
-    tui_put_right(grid, rect, 6, 0, TUI_STYLE_NORMAL,
-                  ana_number(text, sizeof text, ANA_SHARE, seen > 0 ? waits / seen : NAN, true));
-    tui_put_right(grid, rect, RIGHT - 1, 0, TUI_STYLE_NORMAL,
-                  ana_number(text, sizeof text, ANA_NS, seen > 0 ? caused : NAN, true));
+    tui_put_right(grid, rect, 6, 0, TUI_STYLE_NORMAL, ANA_NUMBER(ANA_SHARE, seen > 0 ? waits / seen : NAN, true));
+    tui_put_right(grid, rect, RIGHT - 1, 0, TUI_STYLE_NORMAL, ANA_NUMBER(ANA_NS, seen > 0 ? caused : NAN, true));
 }
 
 static void draw_name(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
@@ -296,7 +292,7 @@ void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *r
                         char *first, size_t first_size, char *second, size_t second_size)
 {
     const struct tui_row *row = &app->tree.row[tui_timeline_row(rows, line)];
-    char place[80], waits[ANA_TEXT], mpi[ANA_TEXT], computes[ANA_TEXT];
+    char place[80];
     first[0] = second[0] = 0;
     if (line < rows->key.top || line >= rows->key.top + rows->key.lines || column < 0 ||
         column >= (int)rows->key.columns)
@@ -307,9 +303,9 @@ void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *r
     if (isnan(share_of(cell, TUI_HEAT_MPI)))
         snprintf(second, second_size, "nothing is known of this time");
     else
-        snprintf(second, second_size, "here: %s waiting, %s in MPI besides, %s computing",
-                 ana_number(waits, sizeof waits, ANA_SHARE, cell->waiting, false),
-                 ana_number(mpi, sizeof mpi, ANA_SHARE,
-                            fmax(0, 1 - (double)cell->share[TRC_CAT_COMPUTE] - (double)cell->waiting), false),
-                 ana_number(computes, sizeof computes, ANA_SHARE, cell->share[TRC_CAT_COMPUTE], false));
+        snprintf(
+            second, second_size, "here: %s waiting, %s in MPI besides, %s computing",
+            ANA_NUMBER(ANA_SHARE, cell->waiting, false),
+            ANA_NUMBER(ANA_SHARE, fmax(0, 1 - (double)cell->share[TRC_CAT_COMPUTE] - (double)cell->waiting), false),
+            ANA_NUMBER(ANA_SHARE, cell->share[TRC_CAT_COMPUTE], false));
 }

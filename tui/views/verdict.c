@@ -2,8 +2,6 @@
 #include "tui/views/pager.h"
 #include "tui/views/prices.h"
 
-#include <string.h>
-
 struct own {
     size_t detail_top, detail_page, detail_lines; /* lines of the detail: first in view, number that fits, all */
     size_t detail_of; /* 1 + index of the rank whose stacks and last calls are shown; 0: none */

@@ -1,7 +1,6 @@
 #include "tui/widgets/grid.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool tui_grid_resize(struct tui_grid *grid, int cols, int rows)
 {

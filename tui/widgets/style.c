@@ -8,7 +8,6 @@ static struct tui_look looks[] = {
 #define STYLE(id, letter, fore8, back8, fore256, back256, attributes, mono)                                            \
     {letter, fore8, back8, fore256, back256, attributes, mono},
 #include "tui/widgets/style.def"
-#undef STYLE
 };
 
 static const struct {
@@ -19,7 +18,6 @@ static const struct {
 #define LOOK(theme, style, fore8, back8, fore256, back256)                                                             \
     {TUI_THEME_##theme, TUI_STYLE_##style, fore8, back8, fore256, back256},
 #include "tui/widgets/theme.def"
-#undef LOOK
 };
 
 const char *tui_theme_name(int theme)
@@ -42,7 +40,6 @@ void tui_theme_use(enum tui_theme theme)
 #define STYLE(id, letter, fore8, back8, fore256, back256, attributes, mono)                                            \
     {letter, fore8, back8, fore256, back256, attributes, mono},
 #include "tui/widgets/style.def"
-#undef STYLE
     };
     memcpy(looks, dark, sizeof looks);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)

@@ -10,7 +10,6 @@ enum tui_attribute { TUI_BOLD = 1, TUI_REVERSE = 2, TUI_UNDERLINE = 4, TUI_FILLE
 enum tui_style {
 #define STYLE(id, letter, fore8, back8, fore256, back256, attributes, mono) TUI_STYLE_##id,
 #include "tui/widgets/style.def"
-#undef STYLE
     TUI_STYLES
 };
 
