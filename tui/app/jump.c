@@ -9,21 +9,15 @@
 #define JUMP(word, example, help) static void jump_to_##word(struct tui_app *app, const char *argument);
 #include "tui/app/jump.def"
 
-static const struct tui_jump jumps[] = {
+const struct tui_jump tui_jumps[] = {
 #define JUMP(word, example, help) {#word, example, help},
 #include "tui/app/jump.def"
-};
-enum { JUMPS = sizeof jumps / sizeof *jumps };
+    {NULL, NULL, NULL}};
 
 static void (*const handlers[])(struct tui_app *, const char *) = {
 #define JUMP(word, example, help) jump_to_##word,
 #include "tui/app/jump.def"
 };
-
-const struct tui_jump *tui_jump(int i)
-{
-    return i >= 0 && i < JUMPS ? &jumps[i] : NULL;
-}
 
 static void complain(struct tui_app *app, const char *format, const char *what)
 {
@@ -204,8 +198,8 @@ int tui_app_jump(struct tui_app *app, const char *typed)
         jump_to_time(app, typed);
         return TUI_REDRAW;
     }
-    for (int i = 1; i < JUMPS && length; i++)
-        if (strncasecmp(jumps[i].word, typed, length) == 0) {
+    for (int i = 1; tui_jumps[i].word && length; i++)
+        if (strncasecmp(tui_jumps[i].word, typed, length) == 0) {
             handlers[i](app, argument);
             return TUI_REDRAW;
         }

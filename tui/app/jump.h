@@ -8,8 +8,8 @@ struct tui_jump {
     const char *word, *example, *help;
 };
 
-/* Row i of the table, static; NULL behind the last. */
-const struct tui_jump *tui_jump(int i);
+/* The rows of the table; a word of NULL ends them. */
+extern const struct tui_jump tui_jumps[];
 
 /* Does the command that was typed after ":", or the action of that word.  An impossible one changes nothing, and
  * app->message says why.  Returns as tui_app_step. */

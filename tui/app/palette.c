@@ -86,7 +86,7 @@ size_t tui_palette_list(const struct tui_app *app, const char *typed, struct tui
     const size_t length = strcspn(typed, " ");
     const struct tui_jump *jump;
     char word[WORD];
-    for (int i = 1; (jump = tui_jump(i)); i++) {
+    for (jump = tui_jumps + 1; jump->word; jump++) {
         if (strncasecmp(jump->word, typed, length) != 0)
             continue;
         if (typed[length]) {

@@ -11,14 +11,10 @@
 
 enum { LONGEST = 512, SHORTEST_MS = 100, LONGEST_MS = 60000 };
 
-const struct tui_setting *tui_setting(int i)
-{
-    static const struct tui_setting settings[] = {
+const struct tui_setting tui_settings[] = {
 #define SETTING(id, example, help) {#id, example, help},
 #include "tui/app/settings.def"
-    };
-    return i >= 0 && i < (int)(sizeof settings / sizeof *settings) ? &settings[i] : NULL;
-}
+    {NULL, NULL, NULL}};
 
 static bool find_file(char *out, size_t size)
 {

@@ -26,8 +26,8 @@ struct tui_setting {
     const char *name, *example, *help;
 };
 
-/* Row i of the table of settings, static; NULL behind the last. */
-const struct tui_setting *tui_setting(int i);
+/* The table of settings; a name of NULL ends it. */
+extern const struct tui_setting tui_settings[];
 
 /* Reads the user's file, if there is one. */
 void tui_settings_read(struct tui_settings *out);

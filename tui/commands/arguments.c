@@ -59,6 +59,12 @@ int tui_arguments(int argc, char **argv, const struct tui_argument *known, const
     return needs && optind == argc ? tui_usage_error(argv[0], "%s needs %s", argv[0], needs) : TUI_EXIT_OK;
 }
 
+int tui_arguments_job(int argc, char **argv, const struct tui_argument *known, struct ana_job **job)
+{
+    const int status = tui_arguments(argc, argv, known, "a trace folder");
+    return status ? status : tui_open_job((const char *const *)argv + optind, argc - optind, job);
+}
+
 int tui_open_job(const char *const *folders, int n, struct ana_job **job)
 {
     char error[512];

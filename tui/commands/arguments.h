@@ -26,5 +26,7 @@ int tui_arguments(int argc, char **argv, const struct tui_argument *known, const
 /* Opens the job of n folders; its source lines are waited for.  Returns TUI_EXIT_OK, or the exit status after an error
  * message. */
 int tui_open_job(const char *const *folders, int n, struct ana_job **job);
+/* Parses the options, and opens the job of the folders behind them.  Returns as these. */
+int tui_arguments_job(int argc, char **argv, const struct tui_argument *known, struct ana_job **job);
 
 #endif

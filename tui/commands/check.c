@@ -46,22 +46,18 @@ static void print_text(const struct ana_job *job, const struct ana_findings *fou
         printf("not checked: %s\n", found->limit[i]);
 }
 
-static cJSON *finding_object(const struct ana_job *job, const struct ana_finding *f)
+static void add_finding(cJSON *object, const struct ana_job *job, const struct ana_finding *f)
 {
-    cJSON *object = cJSON_CreateObject();
     tui_json_text(object, "class", ana_check_name(f->id));
     tui_json_text(object, "weight", ana_check_weight(f->id) == ANA_CHECK_WEIGHT_NOTE ? "note" : "error");
-    cJSON *ranks = cJSON_AddArrayToObject(object, "ranks");
-    for (size_t i = 0; i < f->ranks; i++)
-        cJSON_AddItemToArray(ranks, cJSON_CreateNumber(ana_job_rank(job, f->rank[i])->rank));
+    tui_json_ranks(object, "ranks", job, f->rank, f->ranks);
     cJSON *calls = cJSON_AddArrayToObject(object, "calls"), *sites = cJSON_AddArrayToObject(object, "sites");
     for (size_t i = 0; i < f->places; i++) {
-        cJSON_AddItemToArray(calls, cJSON_CreateString(f->place[i].call));
-        cJSON_AddItemToArray(sites, cJSON_CreateString(f->place[i].site));
+        tui_json_word(calls, f->place[i].call);
+        tui_json_word(sites, f->place[i].site);
     }
     tui_json_integer(object, "times", f->times);
     tui_json_text(object, "detail", f->detail);
-    return object;
 }
 
 static void print_json(const struct ana_job *job, const struct ana_findings *found)
@@ -69,11 +65,11 @@ static void print_json(const struct ana_job *job, const struct ana_findings *fou
     cJSON *root = tui_json_document();
     cJSON *list = cJSON_AddArrayToObject(root, "findings");
     for (size_t i = 0; i < found->count; i++)
-        cJSON_AddItemToArray(list, finding_object(job, &found->finding[i]));
+        add_finding(tui_json_item(list), job, &found->finding[i]);
     tui_json_integer(root, "calls", found->calls);
     cJSON *limits = cJSON_AddArrayToObject(root, "not_checked");
     for (size_t i = 0; i < found->limits; i++)
-        cJSON_AddItemToArray(limits, cJSON_CreateString(found->limit[i]));
+        tui_json_word(limits, found->limit[i]);
     tui_json_print(root);
 }
 
@@ -82,9 +78,7 @@ int tui_command_check(int argc, char **argv)
     bool json = false;
     struct ana_job *job;
     const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {0}};
-    int status = tui_arguments(argc, argv, known, "a trace folder");
-    if (status == TUI_EXIT_OK)
-        status = tui_open_job((const char *const *)argv + optind, argc - optind, &job);
+    int status = tui_arguments_job(argc, argv, known, &job);
     if (status != TUI_EXIT_OK)
         return status;
     const struct ana_findings *found = ana_check(job);

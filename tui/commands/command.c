@@ -7,20 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct tui_command commands[] = {
+const struct tui_command tui_commands[] = {
 #define COMMAND(name, function, arguments, help) {#name, function, arguments, help},
 #include "tui/commands/command.def"
-};
-
-const struct tui_command *tui_command(int i)
-{
-    return i >= 0 && i < (int)(sizeof commands / sizeof *commands) ? &commands[i] : NULL;
-}
+    {NULL, NULL, NULL, NULL}};
 
 const struct tui_command *tui_command_of(const char *name)
 {
     const struct tui_command *command;
-    for (int i = 0; (command = tui_command(i)); i++)
+    for (command = tui_commands; command->name; command++)
         if (strcmp(command->name, name) == 0)
             return command;
     return NULL;

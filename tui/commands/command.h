@@ -23,8 +23,8 @@ struct tui_command {
 #define COMMAND(name, function, arguments, help) int function(int argc, char **argv);
 #include "tui/commands/command.def"
 
-/* Row i of the table, static; NULL behind the last. */
-const struct tui_command *tui_command(int i);
+/* The rows of the table; a name of NULL ends them. */
+extern const struct tui_command tui_commands[];
 
 /* The command with that name, static; NULL if there is none. */
 const struct tui_command *tui_command_of(const char *name);

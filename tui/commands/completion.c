@@ -36,10 +36,11 @@ static void bash_option(void *none, const char *option, const char *help)
 static int print_bash(void)
 {
     const struct tui_command *command;
+    int n = 0;
     printf("# hpctop %s: completion for bash\n_hpctop()\n{\n    local word=${COMP_WORDS[COMP_CWORD]} options= i\n"
            "    COMPREPLY=()\n    case ${COMP_WORDS[1]} in\n",
            HPCTOP_VERSION);
-    for (int i = 1; (command = tui_command(i)); i++) {
+    for (command = tui_commands + 1; command->name; command++) {
         printf("    %s) options='", command->name);
         tui_each_option(command->name, bash_option, NULL);
         printf("' ;;\n");
@@ -52,14 +53,14 @@ static int print_bash(void)
         "&& return\n    done\n    if [[ $word == -* ]]; then\n"
         "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n    elif ((COMP_CWORD == 1)); then\n"
         "        mapfile -t COMPREPLY < <(compgen -W '");
-    for (int i = 1; (command = tui_command(i)); i++)
+    for (command = tui_commands + 1; command->name; command++)
         printf(" %s", command->name);
     printf("' -- \"$word\"; compgen -d -- \"$word\")\n    elif [[ ${COMP_WORDS[1]} == help ]]; then\n"
            "        mapfile -t COMPREPLY < <(compgen -W '");
-    for (int i = 1; (command = tui_command(i)); i++)
+    for (command = tui_commands + 1; command->name; command++)
         printf(" %s", command->name);
     printf(" %s' -- \"$word\")\n    elif [[ ${COMP_WORDS[1]} == @(", tui_help_topics());
-    for (int i = 1, n = 0; (command = tui_command(i)); i++)
+    for (command = tui_commands + 1; command->name; command++)
         if (takes_a_command(command))
             printf("%s%s", n++ ? "|" : "", command->name);
     printf(") ]]; then\n        mapfile -t COMPREPLY < <(compgen -c -- \"$word\")\n    else\n"
@@ -82,12 +83,13 @@ static void zsh_option(void *none, const char *option, const char *help)
 static int print_zsh(void)
 {
     const struct tui_command *command;
+    int n = 0;
     printf("#compdef hpctop\n# hpctop %s: completion for zsh\nlocal -a known flags topics\nlocal -i i\nknown=(",
            HPCTOP_VERSION);
-    for (int i = 1; (command = tui_command(i)); i++)
+    for (command = tui_commands + 1; command->name; command++)
         zsh_option(NULL, command->name, command->help);
     printf(")\ntopics=(%s)\nflags=()\ncase $words[2] in\n", tui_help_topics());
-    for (int i = 1; (command = tui_command(i)); i++) {
+    for (command = tui_commands + 1; command->name; command++) {
         printf("%s) flags=(", command->name);
         tui_each_option(command->name, zsh_option, NULL);
         printf(") ;;\n");
@@ -97,7 +99,7 @@ static int print_zsh(void)
     printf(") ;;\nesac\nif [[ $PREFIX == -* ]]; then\n    _describe -o option flags\nelif (( CURRENT == 2 )); then\n"
            "    _describe command known\n    _files -/\nelif [[ $words[2] == help ]]; then\n"
            "    _describe command known\n    compadd -a topics\nelif [[ $words[2] == (");
-    for (int i = 1, n = 0; (command = tui_command(i)); i++)
+    for (command = tui_commands + 1; command->name; command++)
         if (takes_a_command(command))
             printf("%s%s", n++ ? "|" : "", command->name);
     printf(") ]]; then\n    (( i = ${words[(i)--]} ))\n    (( i = i < CURRENT ? i : 2 ))\n"
@@ -124,7 +126,7 @@ static int print_fish(void)
 {
     const struct tui_command *command;
     printf("# hpctop %s: completion for fish\ncomplete -c hpctop -f\n", HPCTOP_VERSION);
-    for (int i = 1; (command = tui_command(i)); i++) {
+    for (command = tui_commands + 1; command->name; command++) {
         printf("complete -c hpctop -n __fish_use_subcommand -a %s -d ", command->name);
         print_quoted(command->help);
         putchar('\n');
@@ -134,10 +136,10 @@ static int print_fish(void)
     }
     printf("complete -c hpctop -n __fish_use_subcommand -a '(__fish_complete_directories)'\n");
     printf("complete -c hpctop -n '__fish_seen_subcommand_from help' -a '%s'\n", tui_help_topics());
-    for (int i = 1; (command = tui_command(i)); i++)
+    for (command = tui_commands + 1; command->name; command++)
         printf("complete -c hpctop -n '__fish_seen_subcommand_from help' -a %s\n", command->name);
-    for (int i = 0; (command = tui_command(i)); i++) {
-        const char *of = i ? command->name : "";
+    for (command = tui_commands; command->name; command++) {
+        const char *of = command > tui_commands ? command->name : "";
         tui_each_option(command->name, fish_option, &of);
     }
     return tui_finish(TUI_EXIT_OK);

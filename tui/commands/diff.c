@@ -120,29 +120,36 @@ static void add_accounts(cJSON *root, const struct ana_diff_accounts *accounts)
     cJSON *list = cJSON_AddArrayToObject(root, "accounts"), *places = cJSON_AddArrayToObject(root, "places");
     for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++) {
         const int64_t ns[2] = {accounts->run[0].ns[id], accounts->run[1].ns[id]};
-        cJSON *one = ns[0] || ns[1] ? cJSON_CreateObject() : NULL;
-        if (!one)
+        if (!ns[0] && !ns[1])
             continue;
+        cJSON *one = tui_json_item(list);
         tui_json_text(one, "account", ana_account_key(id));
         add_times(one, ns);
-        cJSON_AddItemToArray(list, one);
     }
     for (size_t i = 0; i < accounts->places; i++) {
         const struct ana_diff_place *place = &accounts->place[i];
-        cJSON *one = cJSON_CreateObject();
+        cJSON *one = tui_json_item(places);
         tui_json_text(one, "account", ana_account_key(place->id));
         tui_json_text(one, "call", place->at.call);
         tui_json_text(one, "place", place->at.place);
         add_times(one, place->ns);
-        cJSON_AddItemToArray(places, one);
     }
     add_segment(root, "longer", &accounts->longer, false);
     add_segment(root, "culprit", &accounts->culprit, true);
 }
 
+static void add_ranks(cJSON *object, const void *row, const struct ana_whole *whole)
+{
+    const struct ana_diff_finding *f = row;
+    cJSON *ranks = cJSON_AddArrayToObject(object, "ranks");
+    (void)whole;
+    for (size_t r = 0; r < f->ranks; r++)
+        cJSON_AddItemToArray(ranks, cJSON_CreateNumber(f->rank[r].rank));
+}
+
 static void print_json(const struct ana_diff *diff)
 {
-    cJSON *root = tui_json_document(), *row;
+    cJSON *root = tui_json_document();
     add_run(root, "before", &diff->run[0]);
     add_run(root, "after", &diff->run[1]);
     char words[600];
@@ -164,15 +171,8 @@ static void print_json(const struct ana_diff *diff)
         tui_json_real(root, "efficiency", diff->efficiency);
     }
     static const struct ana_whole whole;
-    tui_json_rows(root, "findings", ANA_KIND_CHANGE, diff->finding, sizeof *diff->finding, diff->findings, &whole);
-    size_t i = 0;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "findings"))
-    {
-        const struct ana_diff_finding *f = &diff->finding[i++];
-        cJSON *ranks = cJSON_AddArrayToObject(row, "ranks");
-        for (size_t r = 0; r < f->ranks; r++)
-            cJSON_AddItemToArray(ranks, cJSON_CreateNumber(f->rank[r].rank));
-    }
+    tui_json_rows_more(root, "findings", ANA_KIND_CHANGE, diff->finding, sizeof *diff->finding, diff->findings, &whole,
+                       add_ranks);
     tui_json_print(root);
 }
 

@@ -46,9 +46,8 @@ static int export(const char *const *folders, int n, const struct wanted *wanted
 {
     char error[512], out[4096];
     struct ana_job *job;
-    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
-    tui_lines_use(job, TUI_LINES_PATIENCE);
+    if (tui_open_job(folders, n, &job) != TUI_EXIT_OK)
+        return TUI_EXIT_INPUT;
     tui_sample_twice(job, 0.6);
     bool terminal = isatty(STDERR_FILENO);
     struct ana_export ask = {.format = wanted->format, .out = out, .progress = show_progress, .user = &terminal};

@@ -61,7 +61,7 @@ static int print_environment(void)
                variables[i].value[0] ? " [default " : "", variables[i].value, variables[i].value[0] ? "]" : "");
     const struct tui_variable *own;
     printf("\nWhat hpctop reads:\n\n");
-    for (int i = 0; (own = tui_own_variable(i)); i++)
+    for (own = tui_own_variables; own->name; own++)
         printf("  %-25s %s\n", own->name, own->help);
     return tui_finish(TUI_EXIT_OK);
 }
@@ -80,7 +80,7 @@ static int print_configuration(void)
 {
     const struct tui_setting *setting;
     printf("$XDG_CONFIG_HOME/hpctop/config, or ~/.config/hpctop/config: a line each, all optional.\n\n");
-    for (int i = 0; (setting = tui_setting(i)); i++)
+    for (setting = tui_settings; setting->name; setting++)
         printf("  %-44s %s\n", setting->example, setting->help);
     printf(
         "\nTables are called as their screens, columns as their titles; c in a table chooses them, and w keeps it.\n");
@@ -105,7 +105,7 @@ static int print_command(const struct tui_command *command)
     const struct tui_variable *option;
     const struct ana_export_format *format;
     bool any = false;
-    for (int i = 0; (option = tui_option(i)); i++)
+    for (option = tui_options; option->name; option++)
         if (strcmp(option->type, command->name) == 0) {
             printf("%s  %-18s %s\n", any ? "" : "\n", option->name, option->help);
             any = true;
@@ -135,8 +135,9 @@ static int print_overview(void)
     printf("hpctop shows what the ranks of a parallel job do, while it runs and afterwards.\n\n"
            "  hpctop record -- mpirun -n 4 ./app  records: a trace file for each rank\n"
            "  hpctop [DIR..]                      looks at it\n\n");
-    for (int i = 0; (command = tui_command(i)); i++) {
-        print_words(command->arguments, printf("  hpctop%s%s", i ? " " : "", i ? command->name : ""), 8);
+    for (command = tui_commands; command->name; command++) {
+        const bool named = command > tui_commands;
+        print_words(command->arguments, printf("  hpctop%s%s", named ? " " : "", named ? command->name : ""), 8);
         print_words(command->help, printf("     "), 5);
     }
     printf("\nExit status, but for record, which ends as its command does:\n\n");

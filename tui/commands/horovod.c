@@ -17,11 +17,6 @@
 static const char *const library_word[] = {"none", "mpi", "gloo", "nccl", "not-mpi"};
 TRC_ASSERT_ROWS(library_word, ANA_HVD_NOT_MPI);
 
-static double to_seconds(int64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
 static void print_tensors(const struct ana_hvd_set *set)
@@ -93,19 +88,18 @@ static void add_tensors(cJSON *o, const struct ana_job *job, const struct ana_hv
     cJSON *tensors = cJSON_AddArrayToObject(o, "tensors");
     for (size_t i = 0; i < set->tensors; i++) {
         const struct ana_hvd_tensor *t = &set->tensor[i];
-        cJSON *x = cJSON_CreateObject(), *who = cJSON_CreateArray();
-        cJSON_AddItemToArray(tensors, x);
+        cJSON *x = tui_json_item(tensors);
         cJSON_AddStringToObject(x, "name", t->name);
         cJSON_AddStringToObject(x, "operation", ana_hvd_op_name(t->op));
         cJSON_AddNumberToObject(x, "elements", (double)t->elements);
         cJSON_AddNumberToObject(x, "done", (double)t->done);
         cJSON_AddBoolToObject(x, "pending", t->pending);
         if (t->pending)
-            cJSON_AddNumberToObject(x, "since_s", to_seconds(set->now_ns - t->since_ns));
+            tui_json_ns(x, "since_s", set->now_ns - t->since_ns);
+        cJSON *who = cJSON_AddArrayToObject(x, "submitted");
         for (size_t m = 0; m < set->ranks; m++)
             if (t->submitted[m] == ANA_HVD_YES) /* thus it has a file */
                 cJSON_AddItemToArray(who, cJSON_CreateNumber(ana_job_rank(job, set->rank[m].index)->rank));
-        cJSON_AddItemToObject(x, "submitted", who);
     }
 }
 
@@ -114,12 +108,8 @@ static void add_ranks(cJSON *o, const struct ana_job *job, const struct ana_hvd_
     cJSON *ranks = cJSON_AddArrayToObject(o, "ranks");
     for (size_t m = 0; m < set->ranks; m++) {
         const struct ana_hvd_rank *r = &set->rank[m];
-        cJSON *x = cJSON_CreateObject();
-        cJSON_AddItemToArray(ranks, x);
-        if (r->index == SIZE_MAX)
-            cJSON_AddNullToObject(x, "rank");
-        else
-            cJSON_AddNumberToObject(x, "rank", ana_job_rank(job, r->index)->rank);
+        cJSON *x = tui_json_item(ranks);
+        tui_json_real(x, "rank", r->index == SIZE_MAX ? NAN : ana_job_rank(job, r->index)->rank);
         cJSON_AddNumberToObject(x, "cycles", (double)r->cycles);
         cJSON_AddStringToObject(x, "phase", ana_hvd_phase_name(r->phase));
         cJSON_AddBoolToObject(x, "joined", r->joined);
@@ -130,21 +120,21 @@ static void add_ranks(cJSON *o, const struct ana_job *job, const struct ana_hvd_
         cJSON_AddNumberToObject(x, "late_s", r->late_ms / 1e3);
         cJSON_AddNumberToObject(x, "operations", (double)r->operations);
         cJSON_AddNumberToObject(x, "operation_bytes", (double)r->operation_bytes);
-        cJSON_AddNumberToObject(x, "operation_s", to_seconds(r->operation_ns));
-        cJSON_AddNumberToObject(x, "negotiation_s", to_seconds(r->negotiation_ns));
+        tui_json_ns(x, "operation_s", r->operation_ns);
+        tui_json_ns(x, "negotiation_s", r->negotiation_ns);
     }
 }
 
 static void add_refusal(cJSON *o, const struct ana_hvd_set *set)
 {
-    cJSON *refused = cJSON_AddObjectToObject(o, "refused"), *said = cJSON_CreateArray();
+    cJSON *refused = cJSON_AddObjectToObject(o, "refused");
     tui_json_text(refused, "tensor", set->tensor[set->refusal.tensor].name);
     tui_json_text(refused, "error", set->refusal.error);
     cJSON_AddNumberToObject(refused, "cycle", (double)set->refusal.cycle);
+    cJSON *said = cJSON_AddArrayToObject(refused, "said"); /* each rank's value of the differing property */
     for (size_t m = 0; m < set->ranks; m++)
         cJSON_AddItemToArray(said,
                              *set->refusal.said[m] ? cJSON_CreateString(set->refusal.said[m]) : cJSON_CreateNull());
-    cJSON_AddItemToObject(refused, "said", said); /* each rank's value of the differing property */
 }
 
 static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, const struct ana_verdict *v)
@@ -153,8 +143,7 @@ static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, con
     tui_gradients_json(root, hvd);
     for (size_t i = 0; i < hvd->sets; i++) {
         const struct ana_hvd_set *set = &hvd->set[i];
-        cJSON *o = cJSON_CreateObject();
-        cJSON_AddItemToArray(sets, o);
+        cJSON *o = tui_json_item(sets);
         cJSON_AddNumberToObject(o, "cycles", (double)set->cycles);
         cJSON_AddNumberToObject(o, "cycles_per_s", set->cycle_rate);
         cJSON_AddNumberToObject(o, "steps", (double)set->steps);
@@ -170,23 +159,21 @@ static char *make_json(const struct ana_job *job, const struct ana_hvd *hvd, con
         if (set->refusal.count)
             add_refusal(o, set);
     }
-    char *verdict = tui_verdict_json(job, v, v->summary.text);
-    if (verdict)
-        cJSON_AddRawToObject(root, "verdict", verdict);
-    free(verdict);
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    return text;
+    cJSON_AddItemToObject(root, "verdict", tui_verdict_tree(job, v, v->summary.text));
+    return tui_json_close(root, true);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-static int show_job(const char *const *folders, int n, bool json, double hang_s)
+int tui_command_horovod(int argc, char **argv)
 {
+    bool json = false;
+    double hang_s = TUI_HANG_S;
     struct ana_job *job;
-    int opened = tui_open_job(folders, n, &job);
-    if (opened != TUI_EXIT_OK)
-        return opened;
+    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {"hang", 0, TUI_SECONDS, &hang_s}, {0}};
+    const int status = tui_arguments_job(argc, argv, known, &job);
+    if (status != TUI_EXIT_OK)
+        return status;
     ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, 0.6);
     if (ana_job_samples(job) < 2 && ana_job_info(job).quiet_ns >= 0) { /* it runs: one sample tells little */
@@ -210,13 +197,4 @@ static int show_job(const char *const *folders, int n, bool json, double hang_s)
     free(text);
     ana_job_close(job);
     return done ? tui_finish(TUI_EXIT_OK) : tui_input_error("out of memory");
-}
-
-int tui_command_horovod(int argc, char **argv)
-{
-    bool json = false;
-    double hang_s = TUI_HANG_S;
-    const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &json}, {"hang", 0, TUI_SECONDS, &hang_s}, {0}};
-    int status = tui_arguments(argc, argv, known, "a trace folder");
-    return status ? status : show_job((const char *const *)argv + optind, argc - optind, json, hang_s);
 }

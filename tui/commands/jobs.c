@@ -29,7 +29,7 @@ static uint64_t positive(int64_t value)
 
 static void list_json(cJSON *list, const struct tui_job_row *row)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = tui_json_item(list);
     tui_json_text(o, "id", row->id[0] ? row->id : NULL);
     tui_json_text(o, "run", row->run[0] ? row->run : NULL);
     tui_json_text(o, "folder", row->folder);
@@ -47,7 +47,6 @@ static void list_json(cJSON *list, const struct tui_job_row *row)
     tui_json_real(o, "elapsed_s", row->elapsed_s);
     tui_json_real(o, "efficiency", row->efficiency);
     tui_json_real(o, "saves_s", row->saves_s);
-    cJSON_AddItemToArray(list, o);
 }
 
 static void list_row(void *context, const struct tui_job_row *row)
@@ -83,17 +82,15 @@ static int list_jobs(const char *path, const struct tui_jobs_wanted *wanted, boo
                          .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
     bool done = (!json || to.list) && tui_jobs_each(db, wanted, list_row, &to, error, sizeof error);
     tui_jobs_close(db);
-    char *text = json && done ? cJSON_Print(root) : NULL;
-    cJSON_Delete(root);
-    if (!done || (json && !text))
+    const bool printed = done && (!json || tui_json_print(root));
+    if (!done)
+        cJSON_Delete(root);
+    if (!printed)
         return tui_input_error("%s: %s", path, done ? "out of memory" : error);
-    if (json)
-        puts(text);
-    else if (to.rows == 0)
+    if (!json && to.rows == 0)
         puts("no such job was recorded");
-    else if (to.rows == wanted->most)
+    else if (!json && to.rows == wanted->most)
         printf("the latest %lld; --all lists all\n", (long long)to.rows);
-    free(text);
     return tui_finish(TUI_EXIT_OK);
 }
 

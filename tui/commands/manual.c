@@ -31,15 +31,10 @@ static void print_entry(const char *word, const char *meaning)
     putchar('\n');
 }
 
-static const struct tui_variable own_variables[] = {
+const struct tui_variable tui_own_variables[] = {
 #define VARIABLE(name, help) {name, "", "", help},
 #include "tui/commands/environment.def"
-};
-
-const struct tui_variable *tui_own_variable(int i)
-{
-    return i >= 0 && i < (int)(sizeof own_variables / sizeof *own_variables) ? &own_variables[i] : NULL;
-}
+    {NULL, NULL, NULL, NULL}};
 
 /* Prints a command and, indented, its options. */
 static void print_command(const struct tui_command *command)
@@ -48,7 +43,7 @@ static void print_command(const struct tui_command *command)
     const struct ana_export_format *format;
     print_entry(command->name, command->help);
     printf(".RS\n");
-    for (int i = 0; (option = tui_option(i)); i++)
+    for (option = tui_options; option->name; option++)
         if (strcmp(option->type, command->name) == 0)
             print_entry(option->name, option->help);
     for (size_t i = 0; strcmp(command->name, "export") == 0 && (format = ana_export_format(i)); i++)
@@ -133,9 +128,9 @@ int tui_print_manual(const char *version)
     print_title("HPCTOP", 1, version, "hpctop", "top for parallel jobs");
     print_examples(own_examples);
     printf(".SH SYNOPSIS\n");
-    for (int i = 0; (command = tui_command(i)); i++) {
+    for (command = tui_commands; command->name; command++) {
         fputs(".br\n.B hpctop ", stdout);
-        print_text(i == 0 ? "" : command->name);
+        print_text(command == tui_commands ? "" : command->name);
         fputs("\n.RI ", stdout);
         putchar('"');
         print_text(command->arguments);
@@ -146,7 +141,7 @@ int tui_print_manual(const char *version)
         "hpctop opens such folders, while the job runs and afterwards, and says what is the matter with the job.\n"
         "Several folders are one job; without one it takes the newest of the working directory.\n"
         "Without a terminal it prints the report.\n.SH COMMANDS\n");
-    for (int i = 0; (command = tui_command(i)); i++)
+    for (command = tui_commands; command->name; command++)
         print_command(command);
     printf(".SH KEYS\n");
     for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++)
@@ -157,12 +152,12 @@ int tui_print_manual(const char *version)
             print_view(tui_views[v]);
     printf(".SH ENVIRONMENT\n");
     const struct tui_variable *row;
-    for (int i = 0; (row = tui_own_variable(i)); i++)
+    for (row = tui_own_variables; row->name; row++)
         print_entry(row->name, row->help);
     printf(".SH FILES\n");
     print_entry("$XDG_CONFIG_HOME/hpctop/config, ~/.config/hpctop/config", "the configuration of the screens:");
     const struct tui_setting *setting;
-    for (int i = 0; (setting = tui_setting(i)); i++)
+    for (setting = tui_settings; setting->name; setting++)
         print_entry(setting->example, setting->help);
     printf(".SH EXIT STATUS\n");
 #define STATUS(status, means) print_entry(status, means);

@@ -9,11 +9,9 @@ struct tui_variable {
     const char *name, *type, *value, *help;
 };
 
-/* Row i of the environment variables of hpctop, static; NULL behind the last. */
-const struct tui_variable *tui_own_variable(int i);
-
-/* Row i of the options of all commands, static; its type is the command.  NULL behind the last. */
-const struct tui_variable *tui_option(int i);
+/* The environment variables of hpctop, and the options of all commands, whose type is the command; a name of NULL ends
+ * them. */
+extern const struct tui_variable tui_own_variables[], tui_options[];
 
 /* The topics of hpctop help that are no commands, with blanks between; static. */
 const char *tui_help_topics(void);

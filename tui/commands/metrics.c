@@ -20,15 +20,17 @@ static int write_file(const struct ana_job *job, const struct ana_summary *summa
     return tui_input_error("cannot write %s: %s", path, strerror(errno));
 }
 
-static int print_metrics(const char *const *folders, int n, const char *path)
+int tui_command_metrics(int argc, char **argv)
 {
+    const char *path = NULL;
     struct ana_summary summary;
     struct ana_job *job;
-    int opened = tui_open_job(folders, n, &job);
-    if (opened != TUI_EXIT_OK)
-        return opened;
+    const struct tui_argument known[] = {{"output", 'o', TUI_TEXT, &path}, {0}};
+    int status = tui_arguments_job(argc, argv, known, &job);
+    if (status != TUI_EXIT_OK)
+        return status;
     tui_sample_twice(job, 0.6);
-    int status = TUI_EXIT_OK; /* events tell which ranks are late: without them a job that is slow would be healthy */
+    /* Events tell which ranks are late: without them a job that is slow would be healthy. */
     if (ana_summarize_all(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &summary) != TRC_OK) {
         status = tui_input_error("out of memory");
     } else {
@@ -40,12 +42,4 @@ static int print_metrics(const char *const *folders, int n, const char *path)
     }
     ana_job_close(job);
     return tui_finish(status);
-}
-
-int tui_command_metrics(int argc, char **argv)
-{
-    const char *path = NULL;
-    const struct tui_argument known[] = {{"output", 'o', TUI_TEXT, &path}, {0}};
-    int status = tui_arguments(argc, argv, known, "a trace folder");
-    return status ? status : print_metrics((const char *const *)argv + optind, argc - optind, path);
 }

@@ -50,19 +50,10 @@ static void try_word(struct nearest *nearest, const char *word)
 
 /* ---- options and commands ---------------------------------------------------------------------------------------- */
 
-static const struct tui_variable options[] = {
+const struct tui_variable tui_options[] = {
 #define OPTION(command, written, help) {written, #command, "", help},
 #include "tui/commands/option.def"
-};
-static const char *const commands[] = {
-#define COMMAND(name, function, arguments, help) #name,
-#include "tui/commands/command.def"
-};
-
-const struct tui_variable *tui_option(int i)
-{
-    return i >= 0 && i < (int)(sizeof options / sizeof *options) ? &options[i] : NULL;
-}
+    {NULL, NULL, NULL, NULL}};
 
 /* Calls `take` with each option (-o, --output) that is named in a text, and with its description. */
 static void each_in(const char *text, const char *help, tui_option_taker *take, void *context)
@@ -81,9 +72,9 @@ static void each_in(const char *text, const char *help, tui_option_taker *take, 
 
 void tui_each_option(const char *command, tui_option_taker *take, void *context)
 {
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (strcmp(options[i].type, command) == 0)
-            each_in(options[i].name, options[i].help, take, context);
+    for (const struct tui_variable *option = tui_options; option->name; option++)
+        if (strcmp(option->type, command) == 0)
+            each_in(option->name, option->help, take, context);
 }
 
 static void try_option(void *nearest, const char *option, const char *help)
@@ -108,8 +99,8 @@ int tui_unknown_option(const char *command, const char *typed)
 int tui_unknown_command(const char *typed)
 {
     struct nearest nearest = {.typed = typed};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        try_word(&nearest, commands[i]);
+    for (const struct tui_command *command = tui_commands; command->name; command++)
+        try_word(&nearest, command->name);
     if (!nearest.word[0])
         return 0;
     return tui_usage_error(NULL, "there is neither a command nor a folder %s; did you mean hpctop %s?", typed,

@@ -73,7 +73,6 @@ static bool select_part(struct ana_job *job, const struct wanted *wanted, struct
 static bool print_part(struct ana_job *job, const struct ana_selection *part, const struct wanted *wanted, FILE *out)
 {
     bool json = wanted->json, done = true;
-
     struct ana_summary summary;
     if (ana_summarize_all(job, *part, &summary) != TRC_OK)
         return false;
@@ -85,7 +84,7 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
         ana_headline(job, &summary, NULL, healthy, sizeof healthy);
         done = tui_page_write(job, &summary, verdict, healthy, NULL, out);
     } else if (json) {
-        done = text && fputs(text, out) >= 0;
+        done = text && fprintf(out, "%s\n", text) >= 0;
     } else if (wanted->table) {
         ana_report_table(job, &summary, wanted->table, utf8, out);
     } else if (!wanted->all) {
@@ -115,9 +114,8 @@ static int report(const char *const *folders, int n, const struct wanted *wanted
 {
     char error[512];
     struct ana_job *job;
-    if (ana_job_open(folders, (size_t)n, &job, error, sizeof error) != TRC_OK)
-        return tui_input_error("%s", error);
-    tui_lines_use(job, TUI_LINES_PATIENCE);
+    if (tui_open_job(folders, n, &job) != TUI_EXIT_OK)
+        return TUI_EXIT_INPUT;
     ana_job_set_hang(job, wanted->hang_s);
     bool set = !wanted->workers || ana_job_set_workers(job, wanted->workers);
     snprintf(error, sizeof error, "out of memory");

@@ -148,9 +148,7 @@ int tui_command_stacks(int argc, char **argv)
                                          {"sample", 0, TUI_SECONDS, &seconds},
                                          {"ranks", 0, TUI_TEXT, &ranks},
                                          {0}};
-    int status = tui_arguments(argc, argv, known, "a trace folder");
-    if (status == TUI_EXIT_OK)
-        status = tui_open_job((const char *const *)argv + optind, argc - optind, &job);
+    int status = tui_arguments_job(argc, argv, known, &job);
     if (status != TUI_EXIT_OK)
         return status;
     if (seconds > 0) {

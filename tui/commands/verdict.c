@@ -161,16 +161,20 @@ static void explain(struct ana_job *job, char *healthy, size_t size)
         read_events(job, healthy, size);
 }
 
-static int make_verdict(const char *const *folders, int n, bool json, double hang_s, double sample_s)
+int tui_command_verdict(int argc, char **argv)
 {
+    bool json = false;
+    double hang_s = TUI_HANG_S, sample_s = SAMPLE_S;
     char healthy[512] = "";
     struct ana_job *job;
-    int opened = tui_open_job(folders, n, &job);
-    if (opened != TUI_EXIT_OK)
-        return opened;
+    const struct tui_argument known[] = {
+        {"json", 0, TUI_FLAG, &json}, {"hang", 0, TUI_SECONDS, &hang_s}, {"look", 0, TUI_SECONDS, &sample_s}, {0}};
+    int status = tui_arguments_job(argc, argv, known, &job);
+    if (status != TUI_EXIT_OK)
+        return status;
     ana_job_set_hang(job, hang_s);
     tui_sample_twice(job, sample_s);
-    const struct ana_verdict *v = tui_sure_verdict(job, folders, n, PATIENCE_NS);
+    const struct ana_verdict *v = tui_sure_verdict(job, (const char *const *)argv + optind, argc - optind, PATIENCE_NS);
     if (v && v->state == ANA_VERDICT_HEALTHY) {
         explain(job, healthy, sizeof healthy);
         v = ana_job_verdict(job);
@@ -178,23 +182,13 @@ static int make_verdict(const char *const *folders, int n, bool json, double han
     const char *words = v && v->state == ANA_VERDICT_HEALTHY && *healthy ? healthy : NULL;
     char *text = v && json ? tui_verdict_json(job, v, words ? words : v->summary.text) : NULL;
     if (text)
-        fputs(text, stdout);
+        puts(text);
     else if (v && !json)
         print_text(job, v, words);
     bool done = v && (text || !json),
          waits = v && v->state == ANA_VERDICT_WAITING && hang_s > 0 && (double)v->since_ns >= hang_s * 1e9;
-    int status = v && ana_verdict_state_alarms(v->state) ? TUI_EXIT_TROUBLE : waits ? TUI_EXIT_WAITING : TUI_EXIT_OK;
+    status = v && ana_verdict_state_alarms(v->state) ? TUI_EXIT_TROUBLE : waits ? TUI_EXIT_WAITING : TUI_EXIT_OK;
     free(text);
     ana_job_close(job);
     return done ? tui_finish(status) : tui_input_error("out of memory");
-}
-
-int tui_command_verdict(int argc, char **argv)
-{
-    bool json = false;
-    double hang_s = TUI_HANG_S, sample_s = SAMPLE_S;
-    const struct tui_argument known[] = {
-        {"json", 0, TUI_FLAG, &json}, {"hang", 0, TUI_SECONDS, &hang_s}, {"look", 0, TUI_SECONDS, &sample_s}, {0}};
-    int status = tui_arguments(argc, argv, known, "a trace folder");
-    return status ? status : make_verdict((const char *const *)argv + optind, argc - optind, json, hang_s, sample_s);
 }

@@ -47,6 +47,6 @@ void tui_doctor_known(struct tui_doctor *doctor)
         if (is_of(doctor->mpi_version, rows[i].mpi) && is_of(doctor->nccl_version, rows[i].nccl) &&
             (!rows[i].setting[0] ||
              (is_set && has_word(setting_of(doctor, rows[i].setting + strlen("env.")), rows[i].value))))
-            tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "known", "%s", rows[i].text);
+            SAY_NOTE("known", "%s", rows[i].text);
     }
 }

@@ -66,19 +66,15 @@ void tui_doctor_command(struct tui_doctor *doctor)
                            *runtime = tui_plan_layer(plan, TUI_LAYER_RUNTIME);
     char path[4096];
     if (!tui_find_program(plan->words.word[0], path, sizeof path))
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "command", "%s is not there, or not executable",
-                       plan->words.word[0]);
+        SAY_PROBLEM("command", "%s is not there, or not executable", plan->words.word[0]);
     if (launcher)
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "started by", "%s: %s", plan->words.word[launcher->at],
-                       launcher->kind->title);
+        SAY_OK("started by", "%s: %s", plan->words.word[launcher->at], launcher->kind->title);
     if (runtime)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "container",
-                       "%s: the image is not examined; run hpctop doctor inside it", runtime->kind->title);
+        SAY_NOTE("container", "%s: the image is not examined; run hpctop doctor inside it", runtime->kind->title);
     if (plan->launches)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "script",
-                       "it is not known what it starts; run hpctop doctor on its launch line");
+        SAY_NOTE("script", "it is not known what it starts; run hpctop doctor on its launch line");
     else if (!launcher)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "started by", "no launcher: one rank alone");
+        SAY_NOTE("started by", "no launcher: one rank alone");
 }
 
 /* An MPI library by its soname. */
@@ -114,14 +110,13 @@ static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const
     doctor->mpi_launcher = mpi->launcher;
     doctor->mpi = mpi->family;
     if (!tui_is_installed(path))
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
-                       "linked dynamically; not installed here, so not run to ask its version: %s", path);
+        SAY_NOTE("MPI", "linked dynamically; not installed here, so not run to ask its version: %s", path);
     else if (tui_probe_library(path, "MPI_Get_library_version", real, sizeof real, version, sizeof version) &&
              version[0]) {
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s, linked dynamically: %s", version, path);
+        SAY_OK("MPI", "%s, linked dynamically: %s", version, path);
         note_mpi(doctor, version);
     } else {
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "linked dynamically; it does not tell its version: %s", path);
+        SAY_NOTE("MPI", "linked dynamically; it does not tell its version: %s", path);
     }
 }
 
@@ -135,7 +130,7 @@ static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
     free(real);
     bool recorded = doctor->library[0] && tui_elf_read(doctor->library, &trace) && trace.nccl_inside;
     if (inside)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "NCCL", "static, inside %s: its calls cannot be recorded", where);
+        SAY_NOTE("NCCL", "static, inside %s: its calls cannot be recorded", where);
     else
         tui_doctor_say(doctor, recorded ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "NCCL", "shared: %s%s", where,
                        recorded ? "" : "; this libtrace.so does not record NCCL");
@@ -146,13 +141,13 @@ static void check_sanitizer(struct tui_doctor *doctor, const struct tui_elf *elf
 {
     const char *runtime = elf->asan_runtime;
     if (elf->asan_inside)
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "sanitizer", "AddressSanitizer, in the program itself");
+        SAY_OK("sanitizer", "AddressSanitizer, in the program itself");
     else if (runtime[0])
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "sanitizer",
-                       "%s has to be the first library; hpctop record arranges that; if you set LD_PRELOAD yourself, "
-                       "%s%s%s%s",
-                       runtime, tui_asan_must_be_first(runtime) ? "" : "set ASAN_OPTIONS=" TUI_ASAN_OPTION " or ",
-                       "put ", runtime, " before libtrace.so in it");
+        SAY_NOTE("sanitizer",
+                 "%s has to be the first library; hpctop record arranges that; if you set LD_PRELOAD yourself, "
+                 "%s%s%s%s",
+                 runtime, tui_asan_must_be_first(runtime) ? "" : "set ASAN_OPTIONS=" TUI_ASAN_OPTION " or ", "put ",
+                 runtime, " before libtrace.so in it");
 }
 
 /* Asks the loader which libraries the program would load, and checks them. */
@@ -164,10 +159,10 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
     bool missing = false;
     /* Only our own loader is run: another one, or a library that audits, would be code of the program. */
     if (elf->audits || !tui_elf_read("/proc/self/exe", &self) || strcmp(self.interpreter, elf->interpreter) != 0) {
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
-                       elf->audits ? "it names a library that audits, so its libraries are not examined"
-                                   : "it has its own loader (%s), so its libraries are not examined",
-                       elf->interpreter);
+        SAY_NOTE("MPI",
+                 elf->audits ? "it names a library that audits, so its libraries are not examined"
+                             : "it has its own loader (%s), so its libraries are not examined",
+                 elf->interpreter);
         return;
     }
     if (tui_ask((const char *const[]){self.interpreter, "--list", path, NULL}, said, sizeof said) < 0)
@@ -179,8 +174,7 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         for (size_t n = strlen(where); n > 0 && where[n - 1] == ' '; n--)
             where[n - 1] = 0;
         if (strcmp(where, "not found") == 0) {
-            tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "library",
-                           "%s was not found, so the program does not start here", name);
+            SAY_PROBLEM("library", "%s was not found, so the program does not start here", name);
             missing = true;
             continue;
         }
@@ -189,8 +183,7 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         if (family && !mpi)
             say_mpi(doctor, family, where);
         else if (family && strcmp(family->family, mpi->family) != 0 && mpi->launcher[0])
-            tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "%s, too; the MPI that is initialized first is recorded",
-                           where);
+            SAY_NOTE("MPI", "%s, too; the MPI that is initialized first is recorded", where);
         else if (strncmp(name, "libnccl.so", 10) == 0)
             say_nccl(doctor, where, false);
         else if (tui_elf_read(where, &library) && library.nccl_inside)
@@ -198,8 +191,7 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         mpi = mpi ? mpi : family;
     }
     if (!mpi && !missing)
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",
-                       "no MPI library is linked; nothing is recorded unless the program loads one");
+        SAY_PROBLEM("MPI", "no MPI library is linked; nothing is recorded unless the program loads one");
     if (elf->nccl_inside)
         say_nccl(doctor, path, true);
 }
@@ -224,15 +216,14 @@ static void check_python(struct tui_doctor *doctor, const char *path)
     char said[8192];
     bool any = false;
     if (!tui_is_installed(path)) {
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI", "%s is not in PATH, so it is not run to ask what it would load",
-                       path);
+        SAY_NOTE("MPI", "%s is not in PATH, so it is not run to ask what it would load", path);
         return;
     }
     int status = tui_ask((const char *const[]){path, "-c", question, NULL}, said, sizeof said);
     for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
         struct tui_elf library;
         if (strncmp(line, "MPI ", 4) == 0) {
-            tui_doctor_say(doctor, TUI_DOCTOR_OK, "MPI", "%s", line + 4);
+            SAY_OK("MPI", "%s", line + 4);
             const char *with = strstr(line, " with ");
             note_mpi(doctor, with ? with + strlen(" with ") : "");
             for (size_t i = 0; i < sizeof mpi_names / sizeof *mpi_names; i++)
@@ -242,21 +233,19 @@ static void check_python(struct tui_doctor *doctor, const char *path)
                 }
             any = true;
         } else if (strncmp(line, "TORCH ", 6) == 0) {
-            tui_doctor_say(doctor, TUI_DOCTOR_OK, "PyTorch", "%s; its backends nccl and gloo are recorded", line + 6);
+            SAY_OK("PyTorch", "%s; its backends nccl and gloo are recorded", line + 6);
             any = true;
         } else if (strncmp(line, "HVD ", 4) == 0 && tui_elf_read(line + 4, &library)) {
-            tui_doctor_say(doctor, TUI_DOCTOR_OK, "Horovod", "%s; it is recorded over %sGloo", line + 4,
-                           library.mpi_called ? "MPI and " : "");
+            SAY_OK("Horovod", "%s; it is recorded over %sGloo", line + 4, library.mpi_called ? "MPI and " : "");
             if (library.nccl_inside || library.nccl_called)
                 say_nccl(doctor, line + 4, library.nccl_inside);
             any = true;
         } else if (status != 0) {
-            tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "Python", "%s", line);
+            SAY_NOTE("Python", "%s", line);
         }
     }
     if (!any)
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "MPI",
-                       "%s has neither mpi4py nor Horovod nor PyTorch; nothing would be recorded", path);
+        SAY_PROBLEM("MPI", "%s has neither mpi4py nor Horovod nor PyTorch; nothing would be recorded", path);
 }
 
 void tui_doctor_program(struct tui_doctor *doctor)
@@ -269,12 +258,11 @@ void tui_doctor_program(struct tui_doctor *doctor)
         return;
     const char *word = plan->words.word[plan->program], *name = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
     if (!tui_find_program(word, path, sizeof path) || !tui_elf_read(path, &elf)) {
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "program", "%s is not there, or not executable", word);
+        SAY_PROBLEM("program", "%s is not there, or not executable", word);
         return;
     }
     bool python = strncmp(name, "python", 6) == 0 || (elf.script && strstr(elf.interpreter, "python"));
-    tui_doctor_say(doctor, TUI_DOCTOR_OK, "program", "%s%s%s", path, elf.script ? ", run by " : "",
-                   elf.script ? elf.interpreter : "");
+    SAY_OK("program", "%s%s%s", path, elf.script ? ", run by " : "", elf.script ? elf.interpreter : "");
     if (python) {
         if (elf.script && strncmp(name, "python", 6) != 0) /* #!/usr/bin/env python3, #!/usr/bin/python3 -u */
             for (char *part = strtok(elf.interpreter, " "); part; part = strtok(NULL, " "))
@@ -282,20 +270,18 @@ void tui_doctor_program(struct tui_doctor *doctor)
                     break;
         check_python(doctor, path);
     } else if (elf.is_elf && tui_elf_read("/proc/self/exe", &self) && elf.machine != self.machine) {
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "program", "it is for another kind of processor");
+        SAY_PROBLEM("program", "it is for another kind of processor");
     } else if (elf.is_elf && elf.dynamic && !elf.mpi_inside) {
         check_sanitizer(doctor, &elf);
         check_libraries(doctor, path, &elf);
     } else if (!elf.is_elf) {
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "MPI",
-                       "the program is neither a binary nor Python; it is not known what it loads");
+        SAY_NOTE("MPI", "the program is neither a binary nor Python; it is not known what it loads");
     } /* else tui_doctor_plan says why it cannot be recorded */
     const char *wanted = doctor->mpi_launcher;
     if (launcher && wanted && wanted[0] && strcmp(wanted, launcher->kind->title) != 0 &&
         (strcmp(launcher->kind->title, "Hydra") == 0 || strcmp(launcher->kind->title, "Open MPI") == 0))
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "started by",
-                       "%s, but the program's MPI is %s; every rank would be alone in its own world",
-                       launcher->kind->title, doctor->mpi);
+        SAY_NOTE("started by", "%s, but the program's MPI is %s; every rank would be alone in its own world",
+                 launcher->kind->title, doctor->mpi);
 }
 
 void tui_doctor_plan(struct tui_doctor *doctor)
@@ -303,9 +289,9 @@ void tui_doctor_plan(struct tui_doctor *doctor)
     if (!doctor->library[0])
         return; /* said above */
     if (!tui_plan_apply(&doctor->plan, doctor->library, doctor->plan.launches ? NULL : "/"))
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "recording", "%s", doctor->plan.refusal);
+        SAY_PROBLEM("recording", "%s", doctor->plan.refusal);
     else if (doctor->problem)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "recording", "see the problems above");
+        SAY_NOTE("recording", "see the problems above");
     else
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "recording", "hpctop record -- CMD records it; with -n it prints how");
+        SAY_OK("recording", "hpctop record -- CMD records it; with -n it prints how");
 }

@@ -21,41 +21,36 @@ void tui_doctor_libtrace(struct tui_doctor *doctor)
     struct tui_elf elf, self;
     char said[512], preload[5000];
     if (!tui_find_libtrace(doctor->library, sizeof doctor->library)) {
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "libtrace.so", "was not found %s; set HPCTOP_LIBTRACE to its path",
-                       doctor->library);
+        SAY_PROBLEM("libtrace.so", "was not found %s; set HPCTOP_LIBTRACE to its path", doctor->library);
         doctor->library[0] = 0;
         return;
     }
     if (!tui_elf_read(doctor->library, &elf) || !elf.is_elf || !tui_elf_read("/proc/self/exe", &self)) {
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "libtrace.so", "%s is not a shared library", doctor->library);
+        SAY_PROBLEM("libtrace.so", "%s is not a shared library", doctor->library);
         return;
     }
     if (elf.machine != self.machine)
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "libtrace.so", "%s is for another kind of processor",
-                       doctor->library);
+        SAY_PROBLEM("libtrace.so", "%s is for another kind of processor", doctor->library);
     else if (strcmp(elf.version, HPCTOP_VERSION) != 0)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "libtrace.so",
-                       "%s has version %s, hpctop has %s; take both from one build", doctor->library,
-                       elf.version[0] ? elf.version : "?", HPCTOP_VERSION);
+        SAY_NOTE("libtrace.so", "%s has version %s, hpctop has %s; take both from one build", doctor->library,
+                 elf.version[0] ? elf.version : "?", HPCTOP_VERSION);
     else
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "libtrace.so", "%s, version %s, the same as hpctop", doctor->library,
-                       elf.version);
+        SAY_OK("libtrace.so", "%s, version %s, the same as hpctop", doctor->library, elf.version);
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", doctor->library);
     int status = tui_ask((const char *const[]){"env", preload, "true", NULL}, said, sizeof said);
     said[strcspn(said, "\n")] = 0;
     const char *glibc = gnu_get_libc_version();
     if (status != 0 || said[0])
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "glibc", "%s; libtrace.so needs %s and does not load: %s", glibc,
-                       elf.glibc, said[0] ? said : "no reason given");
+        SAY_PROBLEM("glibc", "%s; libtrace.so needs %s and does not load: %s", glibc, elf.glibc,
+                    said[0] ? said : "no reason given");
     else
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "glibc", "%s; libtrace.so needs %s and loads", glibc, elf.glibc);
+        SAY_OK("glibc", "%s; libtrace.so needs %s and loads", glibc, elf.glibc);
     const char *there = getenv("LD_PRELOAD");
     if (there && *there)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "LD_PRELOAD",
-                       "%s is preloaded already and stays; it gets calls before libtrace.so", there);
+        SAY_NOTE("LD_PRELOAD", "%s is preloaded already and stays; it gets calls before libtrace.so", there);
     const char *disabled = getenv("HPCTOP_DISABLE");
     if (disabled && *disabled == '1')
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "HPCTOP_DISABLE", "is 1, so that nothing is recorded; unset it");
+        SAY_PROBLEM("HPCTOP_DISABLE", "is 1, so that nothing is recorded; unset it");
 }
 
 static const char *name_filesystem(const char *folder, bool *local)
@@ -100,8 +95,8 @@ void tui_doctor_folder(struct tui_doctor *doctor)
     const char *name = name_filesystem(folder, &local);
     struct statvfs space;
     if (!mkdtemp(probe)) {
-        tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, "trace folder",
-                       "%s cannot be written: %s; choose another with -o or HPCTOP_DIR", shown, strerror(errno));
+        SAY_PROBLEM("trace folder", "%s cannot be written: %s; choose another with -o or HPCTOP_DIR", shown,
+                    strerror(errno));
     } else {
         rmdir(probe);
         double free_gb = statvfs(folder, &space) == 0 ? (double)space.f_bavail * (double)space.f_frsize / 1e9 : 0;
@@ -136,11 +131,10 @@ void tui_doctor_clock(struct tui_doctor *doctor)
     const char *invariant =
         cpu_has("constant_tsc") ? cpu_has("nonstop_tsc") ? "invariant" : "stops in deep sleep" : "not invariant";
     if (strcmp(source, "tsc") == 0)
-        tui_doctor_say(doctor, TUI_DOCTOR_OK, "clock", "TSC (%s; the kernel's own clock too)", invariant);
+        SAY_OK("clock", "TSC (%s; the kernel's own clock too)", invariant);
     else
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, "clock",
-                       "clock_gettime, since the kernel's clock is %s; each record costs some tens of ns more",
-                       source[0] ? source : "unknown");
+        SAY_NOTE("clock", "clock_gettime, since the kernel's clock is %s; each record costs some tens of ns more",
+                 source[0] ? source : "unknown");
 }
 
 /* Whether libtrace.so contains the name of a library, and so can use it. */
@@ -216,15 +210,14 @@ static void list_installed(struct tui_doctor *doctor, enum tui_layer_role role, 
             ask_version(path, said, sizeof said);
             bool number = said[0] >= '0' && said[0] <= '9';
             bool setuid = tui_layer_kind(k)->prefixes && tui_has_setuid_starter(path);
-            tui_doctor_say(doctor, TUI_DOCTOR_OK, topic, "%s: %s%s%s%s", path,
-                           number || !said[0] ? tui_layer_kind(k)->title : "", number ? " " : "", said,
-                           setuid ? "; its starter is setuid: --cleanenv and --containall need --userns" : "");
+            SAY_OK(topic, "%s: %s%s%s%s", path, number || !said[0] ? tui_layer_kind(k)->title : "", number ? " " : "",
+                   said, setuid ? "; its starter is setuid: --cleanenv and --containall need --userns" : "");
             any = true;
             if (role == TUI_LAYER_LAUNCHER) /* other names are the same program */
                 break;
         }
     if (!any)
-        tui_doctor_say(doctor, TUI_DOCTOR_NOTE, topic, "%s", none);
+        SAY_NOTE(topic, "%s", none);
 }
 
 void tui_doctor_launchers(struct tui_doctor *doctor)

@@ -13,7 +13,7 @@ static void add_command(cJSON *next, const char *command, const char *folder, co
 {
     char text[700];
     snprintf(text, sizeof text, "hpctop %s %.500s %s", command, folder, rest);
-    cJSON_AddItemToArray(next, cJSON_CreateString(text));
+    tui_json_word(next, text);
 }
 
 /* Adds the commands that show the evidence of a whole run, or the report of a part. */
@@ -45,7 +45,7 @@ static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_
     char id[32], words[240], why[160];
     cJSON *list = cJSON_AddArrayToObject(root, "prices");
     for (size_t i = 0; i < s->price_count && i < PRICES; i++) {
-        cJSON *row = cJSON_CreateObject();
+        cJSON *row = tui_json_item(list);
         snprintf(id, sizeof id, "price-%zu", i + 1);
         ana_price_words(job, &s->prices[i], words, sizeof words);
         ana_reason_words(&s->prices[i].reason, why, sizeof why);
@@ -53,7 +53,6 @@ static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_
         tui_json_text(row, "what", words);
         tui_json_text(row, "why", why);
         tui_json_ns(row, "saves_s", s->prices[i].saves_ns);
-        cJSON_AddItemToArray(list, row);
     }
 }
 
@@ -63,8 +62,6 @@ char *tui_brief_json(const struct ana_job *job, const struct ana_summary *s, con
     const struct ana_job_info info = ana_job_info(job);
     const struct ana_verdict *v = ana_job_verdict(job);
     cJSON *root = tui_json_document();
-    if (!root)
-        return NULL;
     ana_headline(job, s, NULL, headline, sizeof headline);
     tui_json_text(root, "state", ana_state_name(info.state));
     tui_json_integer(root, "ranks", info.ranks);
@@ -76,7 +73,5 @@ char *tui_brief_json(const struct ana_job *job, const struct ana_summary *s, con
     tui_json_accounts(root, &s->account);
     add_prices(root, job, s);
     add_next(root, s, folder);
-    char *text = cJSON_PrintUnformatted(root);
-    cJSON_Delete(root);
-    return text;
+    return tui_json_close(root, false);
 }

@@ -184,7 +184,7 @@ static void add_source(cJSON *root, const struct tui_source *source)
     tui_json_real(object, "first", source->count ? source->first : NAN);
     cJSON *lines = cJSON_AddArrayToObject(object, "text");
     for (int i = 0; i < source->count; i++)
-        cJSON_AddItemToArray(lines, cJSON_CreateString(source->text[i]));
+        tui_json_word(lines, source->text[i]);
 }
 
 cJSON *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of)
@@ -193,8 +193,6 @@ cJSON *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of)
     const bool waited = s->waited_ns > 0;
     char words[ROW];
     cJSON *root = tui_json_document();
-    if (!root)
-        return NULL;
     add_rank(root, "rank", job, of->index);
     tui_json_ns(root, "at_s", of->at_ns);
     tui_inspect_doing(job, of->index, s, words, sizeof words);
@@ -214,7 +212,7 @@ cJSON *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of)
     cJSON *path = cJSON_AddArrayToObject(root, "path");
     for (uint32_t i = 0; i < s->path.n; i++) {
         ana_caller_words(job, of->index, s->path.site[i], words, sizeof words);
-        cJSON_AddItemToArray(path, cJSON_CreateString(words));
+        tui_json_word(path, words);
     }
     add_source(root, &of->source);
     return root;

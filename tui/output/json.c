@@ -46,19 +46,37 @@ void tui_json_text(cJSON *object, const char *key, const char *text)
         cJSON_AddNullToObject(object, key);
 }
 
+cJSON *tui_json_item(cJSON *list)
+{
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, item);
+    return item;
+}
+
+void tui_json_word(cJSON *list, const char *text)
+{
+    cJSON_AddItemToArray(list, cJSON_CreateString(text));
+}
+
+void tui_json_ranks(cJSON *object, const char *key, const struct ana_job *job, const size_t *index, size_t count)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, key);
+    for (size_t i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(ana_job_rank(job, index[i])->rank));
+}
+
 /* ---- accounts of time -------------------------------------------------------------------------------------------- */
 
 void tui_json_accounts(cJSON *object, const struct ana_account *account)
 {
     cJSON *list = cJSON_AddArrayToObject(object, "accounts");
     for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++) {
-        cJSON *one = account->ns[id] ? cJSON_CreateObject() : NULL;
-        if (!one)
+        if (!account->ns[id])
             continue;
+        cJSON *one = tui_json_item(list);
         tui_json_text(one, "account", ana_account_key(id));
         tui_json_ns(one, "seconds", account->ns[id]);
         tui_json_real(one, "share", ana_account_share(account, id));
-        cJSON_AddItemToArray(list, one);
     }
 }
 
@@ -82,11 +100,13 @@ struct json_sink {
     const struct ana_whole *whole;
     enum ana_metric_kind kind;
     cJSON *list, *object;
+    tui_json_more *more;
 };
 
 static void begin_object(struct ana_sink *sink)
 {
-    ((struct json_sink *)sink)->object = cJSON_CreateObject();
+    struct json_sink *json = (struct json_sink *)sink;
+    json->object = tui_json_item(json->list);
 }
 
 static void add_value(struct ana_sink *sink, const struct ana_column *column, struct ana_value value)
@@ -103,17 +123,24 @@ static void end_object(struct ana_sink *sink, const void *row)
     const struct ana_account *account = account_of(json->whole, json->kind, row);
     if (account)
         tui_json_accounts(json->object, account);
-    cJSON_AddItemToArray(json->list, json->object);
+    if (json->more)
+        json->more(json->object, row, json->whole);
+}
+
+void tui_json_rows_more(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
+                        size_t count, const struct ana_whole *whole, tui_json_more *more)
+{
+    struct ana_column columns[ANA_METRICS];
+    struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
+    cJSON *list = cJSON_AddArrayToObject(root, key);
+    struct json_sink json = {{NULL, begin_object, add_value, end_object}, whole, kind, list, NULL, more};
+    ana_table_walk(&table, whole, &json.sink);
 }
 
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                    const struct ana_whole *whole)
 {
-    struct ana_column columns[ANA_METRICS];
-    struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
-    cJSON *list = cJSON_AddArrayToObject(root, key);
-    struct json_sink json = {{NULL, begin_object, add_value, end_object}, whole, kind, list, NULL};
-    ana_table_walk(&table, whole, &json.sink);
+    tui_json_rows_more(root, key, kind, rows, size, count, whole, NULL);
 }
 
 /* ---- tables as text ---------------------------------------------------------------------------------------------- */
@@ -244,11 +271,17 @@ void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind,
     }
 }
 
+char *tui_json_close(cJSON *object, bool lines)
+{
+    char *text = lines ? cJSON_Print(object) : cJSON_PrintUnformatted(object);
+    cJSON_Delete(object);
+    return text;
+}
+
 bool tui_json_print(cJSON *object)
 {
-    char *text = cJSON_Print(object);
+    char *text = tui_json_close(object, true);
     const bool printed = text && puts(text) >= 0;
     free(text);
-    cJSON_Delete(object);
     return printed;
 }

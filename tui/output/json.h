@@ -13,8 +13,17 @@
 /* An object whose first key is the version; NULL: out of memory. */
 cJSON *tui_json_document(void);
 
+/* Returns an object as text, in one line or in many, for the caller to free, and deletes it.  NULL: out of memory. */
+char *tui_json_close(cJSON *object, bool lines);
 /* Prints an object as a line or more, and deletes it.  False: out of memory, nothing is printed. */
 bool tui_json_print(cJSON *object);
+
+/* Appends an empty object to a list, and returns it. */
+cJSON *tui_json_item(cJSON *list);
+/* Appends a copy of a text to a list. */
+void tui_json_word(cJSON *list, const char *text);
+/* Adds a list of the ranks with these indexes. */
+void tui_json_ranks(cJSON *object, const char *key, const struct ana_job *job, const size_t *index, size_t count);
 
 /* Adds an integer with all its digits. */
 void tui_json_integer(cJSON *object, const char *key, uint64_t value);
@@ -31,6 +40,12 @@ void tui_json_text(cJSON *object, const char *key, const char *text);
 /* Adds a list of `count` objects, one a row of `size` bytes, with the keys of all metrics of that kind. */
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                    const struct ana_whole *whole);
+
+/* Adds to the object of a row what is no metric. */
+typedef void tui_json_more(cJSON *object, const void *row, const struct ana_whole *whole);
+/* Adds a list as tui_json_rows, and passes each object to `more` (NULL: none). */
+void tui_json_rows_more(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
+                        size_t count, const struct ana_whole *whole, tui_json_more *more);
 
 /* Adds such a list of many rows as text, which takes a fraction of the time: for a key of a document that cJSON_Print
  * prints, and that nobody looks into before. */

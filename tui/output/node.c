@@ -31,14 +31,13 @@ void tui_node_json(cJSON *root, const struct ana_job *job)
     cJSON *list = cJSON_AddArrayToObject(root, "node_gpus");
     for (size_t i = 0; i < node.gpu_count; i++) {
         const struct tui_node_gpu *g = &node.gpu[i];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tui_json_item(list);
         tui_json_text(o, "name", g->name);
         tui_json_real(o, "busy", g->busy);
         tui_json_real(o, "nvlink_sent_per_s", g->nvlink_sent);
         tui_json_real(o, "nvlink_received_per_s", g->nvlink_received);
         tui_json_real(o, "pcie_sent_per_s", g->pcie_sent);
         tui_json_real(o, "pcie_received_per_s", g->pcie_received);
-        cJSON_AddItemToArray(list, o);
     }
     tui_json_text(root, "nccl_ras", node.ras.answers ? node.ras.text : NULL);
 }

@@ -120,11 +120,10 @@ static bool add_row(cJSON *rows, struct ana_job *job, const struct ana_summary *
     if (ok) {
         text[3 * COLUMNS] = 0;
         label_of(job, first, last, label, sizeof label);
-        cJSON *row = cJSON_CreateObject();
+        cJSON *row = tui_json_item(rows);
         tui_json_text(row, "label", label);
         cJSON_AddBoolToObject(row, "culprit", culprit);
         cJSON_AddStringToObject(row, "cells", text);
-        cJSON_AddItemToArray(rows, row);
     }
     free(sum);
     free(cell);
@@ -137,7 +136,7 @@ static bool add_timeline(cJSON *root, struct ana_job *job, const struct ana_summ
 {
     cJSON *o = cJSON_AddObjectToObject(root, "timeline"), *names = cJSON_AddArrayToObject(o, "categories");
     for (int c = 0; c < TRC_CATEGORIES; c++)
-        cJSON_AddItemToArray(names, cJSON_CreateString(tui_category(c)->name));
+        tui_json_word(names, tui_category(c)->name);
     tui_json_integer(o, "columns", COLUMNS);
     tui_json_ns(o, "begin_s", s->begin_ns);
     tui_json_ns(o, "end_s", s->end_ns);
@@ -175,7 +174,7 @@ static bool add_matrix(cJSON *root, const struct ana_job *job, const struct ana_
         while (last + 1 < ranks && row_of(last + 1, ranks) == row)
             last++;
         label_of(job, first, last, label, sizeof label);
-        cJSON_AddItemToArray(labels, cJSON_CreateString(label + strcspn(label, " ") + 1));
+        tui_json_word(labels, label + strcspn(label, " ") + 1);
         first = last + 1;
         for (size_t to = 0; sum && to < n; to++) {
             const uint64_t *cell = &sum[2 * (row * n + to)];
@@ -203,7 +202,7 @@ static void shorten(cJSON *report, size_t ranks, cJSON *left_out)
             continue;
         char note[160];
         snprintf(note, sizeof note, "Of %d %.40s the first %d are here.", length, list->string, LIST);
-        cJSON_AddItemToArray(left_out, cJSON_CreateString(note));
+        tui_json_word(left_out, note);
         cJSON *last = list->child->prev; /* the list ends where its first one points back to */
         for (int i = length; i > LIST; i--) {
             cJSON *before = last->prev;

@@ -12,13 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_ranks_of(cJSON *to, const char *key, const struct ana_job *job, const size_t *index, size_t n)
-{
-    cJSON *list = cJSON_AddArrayToObject(to, key);
-    for (size_t i = 0; i < n; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(ana_job_rank(job, index[i])->rank));
-}
-
 /* Adds the stretches of time in which recording was switched off. */
 static void add_off(cJSON *root, const struct ana_job *job)
 {
@@ -28,9 +21,8 @@ static void add_off(cJSON *root, const struct ana_job *job)
         return;
     for (size_t i = 0; i < offs.count && i < 1000; i++) {
         const struct ana_off *off = &offs.off[i];
-        cJSON *o = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, o);
-        add_ranks_of(o, "ranks", job, off->rank, off->ranks);
+        cJSON *o = tui_json_item(list);
+        tui_json_ranks(o, "ranks", job, off->rank, off->ranks);
         tui_json_ns(o, "from_s", off->begin_ns);
         tui_json_real(o, "to_s", off->end_ns == INT64_MAX ? NAN : (double)off->end_ns / 1e9);
     }
@@ -68,7 +60,7 @@ static void add_job(cJSON *root, const struct ana_job *job, const struct ana_sum
     tui_json_integer(o, "world_size", info.world_size);
     cJSON *hosts = cJSON_AddArrayToObject(o, "hosts");
     for (size_t i = 0; i < info.hosts; i++)
-        cJSON_AddItemToArray(hosts, cJSON_CreateString(info.host[i]));
+        tui_json_word(hosts, info.host[i]);
     tui_json_text(o, "command", info.command);
     tui_json_text(o, "mpi", info.mpi[0] ? info.mpi : NULL);
     add_transport(o, job);
@@ -122,10 +114,9 @@ static void add_account_totals(cJSON *root, const struct ana_job *job, const str
     for (size_t i = 0; node && i < s->rank_count; i++)
         ana_account_add(&node[ana_job_rank(job, s->ranks[i].index)->host_index], &s->ranks[i].account);
     for (size_t h = 0; node && h < info.hosts; h++) {
-        cJSON *one = cJSON_CreateObject();
+        cJSON *one = tui_json_item(nodes);
         tui_json_text(one, "host", info.host[h]);
         tui_json_accounts(one, &node[h]);
-        cJSON_AddItemToArray(nodes, one);
     }
     free(node);
 }
@@ -147,69 +138,48 @@ static void add_reason(cJSON *to, const struct ana_reason *reason)
     tui_json_text(to, "why", words[0] ? words : NULL);
 }
 
-/* Adds the segments, and their cost together. */
-static void add_segments(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
-                         const struct ana_whole *whole)
+/* Adds times of all ranks, NAN where unknown. */
+static void add_by_rank(cJSON *row, size_t ranks, const double *real_ns, const int64_t *ns)
 {
-    size_t i = 0, ranks = ana_job_info(job).ranks;
-    int64_t waits_ns = 0, costs_ns = s->cost_inside_ns;
-    cJSON *row;
-    tui_json_rows(root, "segments", ANA_KIND_SEGMENT, s->segments, sizeof *s->segments, s->segment_count, whole);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "segments"))
-    {
-        cJSON *list = cJSON_AddArrayToObject(row, "by_rank_s");
-        for (size_t r = 0; r < ranks; r++) {
-            char text[ANA_EXACT];
-            const char *exact = ana_exact_real(s->segments[i].by_rank_ns[r] / 1e9, text);
-            cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
-        }
-        add_reason(row, ana_segment_reason(&s->segments[i], ranks));
-        costs_ns = ana_plus(costs_ns, s->segments[i++].cost_ns);
+    cJSON *list = cJSON_AddArrayToObject(row, "by_rank_s");
+    for (size_t r = 0; r < ranks; r++) {
+        char text[ANA_EXACT];
+        const char *exact = ana_exact_real((real_ns ? real_ns[r] : ana_known(ns[r])) / 1e9, text);
+        cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
     }
+}
+
+static void add_to_segment(cJSON *object, const void *row, const struct ana_whole *whole)
+{
+    const struct ana_segment_stat *segment = row;
+    const size_t ranks = ana_job_info(whole->job).ranks;
+    add_by_rank(object, ranks, segment->by_rank_ns, NULL);
+    add_reason(object, ana_segment_reason(segment, ranks));
+}
+
+static void add_to_region(cJSON *object, const void *row, const struct ana_whole *whole)
+{
+    add_by_rank(object, ana_job_info(whole->job).ranks, NULL, ((const struct ana_region_stat *)row)->by_rank_ns);
+}
+
+static void add_to_price(cJSON *object, const void *row, const struct ana_whole *whole)
+{
+    const struct ana_price *price = row;
+    add_reason(object, &price->reason);
+    tui_json_ranks(object, "ranks", whole->job, price->rank, price->ranks);
+    tui_json_ranks(object, "after", whole->job, price->after, price->afters);
+}
+
+/* Adds what waits and their causes cost together. */
+static void add_delays(cJSON *root, const struct ana_summary *s)
+{
+    int64_t waits_ns = 0, costs_ns = s->cost_inside_ns;
+    for (size_t i = 0; i < s->segment_count; i++)
+        costs_ns = ana_plus(costs_ns, s->segments[i].cost_ns);
     for (size_t w = 0; w < s->wait_count; w++)
         waits_ns = ana_plus(waits_ns, s->waits[w].lost_ns);
     tui_json_ns(root, "waits_s", waits_ns);
     tui_json_ns(root, "delays_s", ana_plus(costs_ns, s->cost_unknown_ns));
-}
-
-/* Adds the program's own regions. */
-static void add_regions(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
-                        const struct ana_whole *whole)
-{
-    size_t i = 0, ranks = ana_job_info(job).ranks;
-    cJSON *row;
-    tui_json_rows(root, "regions", ANA_KIND_REGION, s->regions, sizeof *s->regions, s->region_count, whole);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "regions"))
-    {
-        cJSON *list = cJSON_AddArrayToObject(row, "by_rank_s");
-        for (size_t r = 0; r < ranks; r++) {
-            char text[ANA_EXACT];
-            int64_t ns = s->regions[i].by_rank_ns[r];
-            const char *exact = ns < 0 ? NULL : ana_exact_real((double)ns / 1e9, text);
-            cJSON_AddItemToArray(list, cJSON_CreateRaw(exact ? exact : "null"));
-        }
-        i++;
-    }
-    if (s->region_unmatched)
-        tui_json_integer(root, "regions_unmatched", s->region_unmatched);
-}
-
-/* Adds the critical path's length, and the time saved by mending each cost on it. */
-static void add_prices(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
-                       const struct ana_whole *whole)
-{
-    const struct ana_price *price = s->prices;
-    tui_json_ns(root, "path_s", s->path_ns);
-    tui_json_ns(root, "path_unknown_s", s->path_unknown_ns);
-    tui_json_rows(root, "prices", ANA_KIND_PRICE, s->prices, sizeof *s->prices, s->price_count, whole);
-    cJSON *row;
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "prices"))
-    {
-        add_reason(row, &price->reason);
-        add_ranks_of(row, "ranks", job, price->rank, price->ranks);
-        add_ranks_of(row, "after", job, price->after, price->afters);
-        price++;
-    }
 }
 
 static void add_ends(cJSON *to, const struct ana_segment_end *from, const struct ana_segment_end *stop)
@@ -230,7 +200,7 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
     cJSON *slowest = cJSON_AddArrayToObject(object, "slowest"), *loops = cJSON_AddArrayToObject(object, "loops");
     for (size_t i = 0; i < own->slow_count; i++) {
         const struct ana_slow_iteration *slow = &own->slow[i];
-        cJSON *row = cJSON_CreateObject();
+        cJSON *row = tui_json_item(slowest);
         tui_json_integer(row, "index", slow->number);
         tui_json_ns(row, "at_s", slow->begin_ns);
         tui_json_ns(row, "seconds", slow->end_ns - slow->begin_ns);
@@ -239,15 +209,13 @@ static void add_iterations(cJSON *root, const struct ana_job *job, const struct 
         tui_json_text(row, "region", slow->region[0] ? slow->region : NULL);
         tui_json_real(row, "segment_s", slow->index == SIZE_MAX ? NAN : (double)slow->segment_ns / 1e9);
         add_reason(row, &slow->reason);
-        cJSON_AddItemToArray(slowest, row);
     }
     for (size_t i = 0; i < of->levels; i++) {
-        cJSON *row = cJSON_CreateObject();
+        cJSON *row = tui_json_item(loops);
         tui_json_integer(row, "count", of->loop[i].count);
         tui_json_real(row, "median_s", of->loop[i].median_ns / 1e9);
         tui_json_text(row, "end", of->loop[i].end.place);
         cJSON_AddBoolToObject(row, "every_few", of->loop[i].is_detour);
-        cJSON_AddItemToArray(loops, row);
     }
 }
 
@@ -255,12 +223,11 @@ static void add_access_sizes(cJSON *row, const char *key, const struct ana_file_
 {
     cJSON *list = cJSON_AddArrayToObject(row, key);
     for (int i = 0; i < (int)(sizeof way->size / sizeof *way->size); i++) {
-        cJSON *one = way->size[i] ? cJSON_CreateObject() : NULL;
-        if (!one)
+        if (!way->size[i])
             continue;
+        cJSON *one = tui_json_item(list);
         tui_json_integer(one, "from_bytes", i ? 1ull << (i - 1) : 0);
         tui_json_integer(one, "accesses", way->size[i]);
-        cJSON_AddItemToArray(list, one);
     }
 }
 
@@ -271,35 +238,22 @@ static void add_path(cJSON *object, const struct ana_job *job, size_t index, con
     char words[ANA_CALLER];
     for (uint32_t i = 0; path && i < path->n; i++) {
         ana_caller_words(job, index, path->site[i], words, sizeof words);
-        cJSON_AddItemToArray(list, cJSON_CreateString(words));
+        tui_json_word(list, words);
     }
 }
 
-/* Adds the places that call. */
-static void add_sites(cJSON *root, const struct ana_job *job, const struct ana_summary *s,
-                      const struct ana_whole *whole)
+static void add_to_site(cJSON *object, const void *row, const struct ana_whole *whole)
 {
-    const struct ana_site *site = s->sites;
-    cJSON *row;
-    tui_json_rows(root, "sites", ANA_KIND_SITE, s->sites, sizeof *s->sites, s->site_count, whole);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "sites"))
-    {
-        add_path(row, job, site->index, site->path);
-        site++;
-    }
+    const struct ana_site *site = row;
+    add_path(object, whole->job, site->index, site->path);
 }
 
-/* Adds the files that were used by MPI-IO, with the sizes of accesses. */
-static void add_files(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
+static void add_to_file(cJSON *object, const void *row, const struct ana_whole *whole)
 {
-    size_t i = 0;
-    cJSON *row;
-    tui_json_rows(root, "files", ANA_KIND_FILE, s->files, sizeof *s->files, s->file_count, whole);
-    cJSON_ArrayForEach(row, cJSON_GetObjectItem(root, "files"))
-    {
-        add_access_sizes(row, "read_sizes", &s->files[i].read);
-        add_access_sizes(row, "write_sizes", &s->files[i++].write);
-    }
+    const struct ana_file_stat *file = row;
+    (void)whole;
+    add_access_sizes(object, "read_sizes", &file->read);
+    add_access_sizes(object, "write_sizes", &file->write);
 }
 
 /* Adds the clocks, if there is more than one. */
@@ -331,67 +285,53 @@ static void add_devices(cJSON *root, const struct ana_summary *s, const struct a
     ana_gpu_look_free(&look);
 }
 
-/* Returns the object as text with a newline, and deletes it. */
-static char *print_object(cJSON *root)
-{
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
-    if (!text)
-        return NULL;
-    size_t n = strlen(text);
-    char *out = realloc(text, n + 2);
-    if (out)
-        memcpy(out + n, "\n", 2);
-    else
-        cJSON_free(text);
-    return out;
-}
-
 static void add_networks(cJSON *root, const struct ana_summary *s)
 {
     cJSON *list = cJSON_AddArrayToObject(root, "networks");
     for (size_t i = 0; i < s->network_count; i++) {
         const struct ana_network *of = &s->networks[i];
-        cJSON *one = cJSON_CreateObject();
+        cJSON *one = tui_json_item(list);
         tui_json_text(one, "host", of->host);
         tui_json_integer(one, "retransmits", of->retransmits);
         tui_json_integer(one, "bytes_sent", of->sent);
         tui_json_integer(one, "bytes_received", of->received);
         tui_json_integer(one, "errors", of->errors);
         tui_json_integer(one, "link_waits", of->waits);
-        cJSON_AddItemToArray(list, one);
     }
 }
 
 /* `many` adds lists that may be long. */
 static cJSON *make_report(const struct ana_job *job, const struct ana_summary *s, add_rows *many)
 {
+#define ROWS(kind, rows, count) ANA_KIND_##kind, s->rows, sizeof *s->rows, s->count, &whole
     struct ana_whole whole = ana_whole_of(job, s, NULL);
     cJSON *root = tui_json_document();
-    if (!root)
-        return NULL;
     add_job(root, job, s);
     add_window(root, job, s);
     if (s->has_accounts)
         add_account_totals(root, job, s);
-    tui_json_rows(root, "calls", ANA_KIND_CALL, s->calls, sizeof *s->calls, s->call_count, &whole);
+    tui_json_rows(root, "calls", ROWS(CALL, calls, call_count));
     add_ranks(root, s, &whole, many);
-    many(root, "pairs", ANA_KIND_PAIR, s->pairs, sizeof *s->pairs, s->pair_count, &whole);
-    tui_json_rows(root, "sizes", ANA_KIND_SIZE, s->sizes, sizeof *s->sizes, s->size_count, &whole);
-    add_sites(root, job, s, &whole);
-    many(root, "collectives", ANA_KIND_COLLECTIVE, s->collectives, sizeof *s->collectives, s->collective_count, &whole);
-    many(root, "waits", ANA_KIND_WAIT, s->waits, sizeof *s->waits, s->wait_count, &whole);
+    many(root, "pairs", ROWS(PAIR, pairs, pair_count));
+    tui_json_rows(root, "sizes", ROWS(SIZE, sizes, size_count));
+    tui_json_rows_more(root, "sites", ROWS(SITE, sites, site_count), add_to_site);
+    many(root, "collectives", ROWS(COLLECTIVE, collectives, collective_count));
+    many(root, "waits", ROWS(WAIT, waits, wait_count));
     if (!s->exact) {
-        tui_json_rows(root, "standouts", ANA_KIND_STANDOUT, s->standouts, sizeof *s->standouts, s->standout_count,
-                      &whole);
-        tui_json_rows(root, "slowest_messages", ANA_KIND_SLOW, s->slow, sizeof *s->slow, s->slow_count, &whole);
+        tui_json_rows(root, "standouts", ROWS(STANDOUT, standouts, standout_count));
+        tui_json_rows(root, "slowest_messages", ROWS(SLOW, slow, slow_count));
     }
-    add_segments(root, job, s, &whole);
-    add_regions(root, job, s, &whole);
-    add_prices(root, job, s, &whole);
+    tui_json_rows_more(root, "segments", ROWS(SEGMENT, segments, segment_count), add_to_segment);
+    add_delays(root, s);
+    tui_json_rows_more(root, "regions", ROWS(REGION, regions, region_count), add_to_region);
+    if (s->region_unmatched)
+        tui_json_integer(root, "regions_unmatched", s->region_unmatched);
+    tui_json_ns(root, "path_s", s->path_ns);
+    tui_json_ns(root, "path_unknown_s", s->path_unknown_ns);
+    tui_json_rows_more(root, "prices", ROWS(PRICE, prices, price_count), add_to_price);
     add_iterations(root, job, &s->iterations);
     tui_steps_json(root, job);
-    add_files(root, s, &whole);
+    tui_json_rows_more(root, "files", ROWS(FILE, files, file_count), add_to_file);
     add_networks(root, s);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);
@@ -413,8 +353,7 @@ cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *s)
 
 char *tui_report_json(const struct ana_job *job, const struct ana_summary *s)
 {
-    cJSON *root = make_report(job, s, tui_json_text_rows);
-    return root ? print_object(root) : NULL;
+    return tui_json_close(make_report(job, s, tui_json_text_rows), true);
 }
 
 /* "SENT_FEWER" as "sent-fewer". */
@@ -431,7 +370,7 @@ static void add_kind(cJSON *to, const char *id)
 /* Adds what a sentence tells: {"kind": "sent-fewer", "who": [3], "count": 7}. */
 static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verdict_fact *fact)
 {
-    cJSON *one = cJSON_CreateObject();
+    cJSON *one = tui_json_item(to);
     add_kind(one, fact->id);
     for (size_t i = 0; i < fact->values; i++) {
         const struct ana_verdict_value *value = &fact->value[i];
@@ -446,14 +385,13 @@ static void add_fact(cJSON *to, const struct ana_job *job, const struct ana_verd
         else if (value->kind == ANA_VALUE_NS)
             tui_json_ns(one, name, value->number);
         else if (value->kind == ANA_VALUE_RANKS)
-            add_ranks_of(one, name, job, value->rank, value->ranks);
+            tui_json_ranks(one, name, job, value->rank, value->ranks);
     }
-    cJSON_AddItemToArray(to, one);
 }
 
 void tui_culprits_json(cJSON *root, const struct ana_job *job, const struct ana_verdict *v)
 {
-    add_ranks_of(root, "culprits", job, v ? v->culprit : NULL, v ? v->culprits : 0);
+    tui_json_ranks(root, "culprits", job, v ? v->culprit : NULL, v ? v->culprits : 0);
     for (size_t i = 0; v && i < v->absents; i++)
         cJSON_AddItemToArray(cJSON_GetObjectItem(root, "culprits"), cJSON_CreateNumber(v->absent[i]));
 }
@@ -464,18 +402,15 @@ static void add_inside(cJSON *list, const struct ana_job *job, const struct ana_
     const struct ana_rank *rank = ana_job_rank(job, group->first);
     if (!rank->inside_sig)
         return;
-    cJSON *one = cJSON_CreateObject();
+    cJSON *one = tui_json_item(list);
     tui_json_text(one, "who", group->who);
     tui_json_text(one, "call", trc_call(rank->file, rank->inside_sig->call)->name);
     add_path(one, job, group->first, trc_path_of(rank->file, rank->inside_sig->site));
-    cJSON_AddItemToArray(list, one);
 }
 
 cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
     cJSON *root = tui_json_document();
-    if (!root)
-        return NULL;
     tui_json_text(root, "state", ana_verdict_state_name(v->state));
     tui_json_text(root, "class", ana_verdict_class_name(v->id));
     tui_culprits_json(root, job, v);
@@ -491,10 +426,10 @@ cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, 
         char line[640];
         const struct ana_verdict_group *g = &v->group[i];
         snprintf(line, sizeof line, "%s: %s%s%s", g->who, g->doing, g->where[0] ? ", at " : "", g->where);
-        cJSON_AddItemToArray(evidence, cJSON_CreateString(line));
+        tui_json_word(evidence, line);
     }
     for (size_t i = 0; i < v->facts; i++)
-        cJSON_AddItemToArray(evidence, cJSON_CreateString(v->fact[i].text));
+        tui_json_word(evidence, v->fact[i].text);
     cJSON *inside = cJSON_AddArrayToObject(root, "inside");
     for (size_t i = 0; i < v->groups && i < 64; i++)
         add_inside(inside, job, &v->group[i]);
@@ -505,7 +440,7 @@ cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, 
         add_fact(facts, job, &v->fact[i]);
     cJSON *part = cJSON_AddArrayToObject(root, "where_they_part"); /* indented by two columns a shared frame */
     for (size_t i = 0; i < v->divergences; i++)
-        cJSON_AddItemToArray(part, cJSON_CreateString(v->divergence[i]));
+        tui_json_word(part, v->divergence[i]);
     tui_json_text(root, "next", v->next[0] ? v->next : NULL);
     tui_json_text(root, "confidence", v->state == ANA_VERDICT_HEALTHY ? NULL : ana_confidence_name(v->confidence));
     return root;
@@ -513,6 +448,5 @@ cJSON *tui_verdict_tree(const struct ana_job *job, const struct ana_verdict *v, 
 
 char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *v, const char *summary)
 {
-    cJSON *root = tui_verdict_tree(job, v, summary);
-    return root ? print_object(root) : NULL;
+    return tui_json_close(tui_verdict_tree(job, v, summary), true);
 }

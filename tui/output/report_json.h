@@ -6,7 +6,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-/* Returns the report as one JSON object and a newline, for the caller to free; NULL when out of memory.
+/* Returns the report as one JSON object, for the caller to free; NULL when out of memory.
  * Strings are UTF-8; control characters, and bytes that are no UTF-8, are '?' (trace/util/text.h).
  * Units are seconds and bytes.  Unknown values are null.  Integers are exact, whatever their size.  json_keys.def
  * lists the keys. */
@@ -16,7 +16,7 @@ cJSON *tui_report_tree(const struct ana_job *job, const struct ana_summary *summ
 
 struct ana_verdict;
 
-/* Returns a verdict as one JSON object and a newline, for the caller to free; NULL when out of memory.  Keys:
+/* Returns a verdict as one JSON object, for the caller to free; NULL when out of memory.  Keys:
  * json_keys.def. */
 char *tui_verdict_json(const struct ana_job *job, const struct ana_verdict *verdict, const char *summary);
 /* Returns the same before it is printed, for the caller to delete; NULL when out of memory. */

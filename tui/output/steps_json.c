@@ -9,7 +9,7 @@ static void add_slow(cJSON *list, const struct ana_job *job, const struct ana_hv
 {
     static const char *const differs[] = {NULL, "late", "before"};
     TRC_ASSERT_ROWS(differs, ANA_HVD_BEFORE);
-    cJSON *row = cJSON_CreateObject();
+    cJSON *row = tui_json_item(list);
     size_t index = step->last_rank == UINT32_MAX ? SIZE_MAX : set->rank[step->last_rank].index;
     tui_json_integer(row, "index", step->number);
     tui_json_ns(row, "at_s", step->from_ns);
@@ -18,7 +18,6 @@ static void add_slow(cJSON *list, const struct ana_job *job, const struct ana_hv
     tui_json_real(row, "rank", index == SIZE_MAX ? NAN : ana_job_rank(job, index)->rank);
     tui_json_real(row, "late_s", step->ms / 1e3);
     tui_json_text(row, "differs", differs[ana_hvd_step_differs(set, step)]);
-    cJSON_AddItemToArray(list, row);
 }
 
 void tui_gradients_json(cJSON *root, const struct ana_hvd *hvd)
@@ -46,8 +45,7 @@ void tui_steps_json(cJSON *root, const struct ana_job *job)
     tui_gradients_json(root, hvd);
     for (size_t i = 0; i < hvd->sets; i++) {
         const struct ana_hvd_set *set = &hvd->set[i];
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddItemToArray(rows, row);
+        cJSON *row = tui_json_item(rows);
         tui_json_integer(row, "process_set", i);
         tui_json_integer(row, "count", set->steps);
         tui_json_real(row, "median_s", set->usual.all / 1e9);

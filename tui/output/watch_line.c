@@ -45,8 +45,6 @@ char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summar
     const struct ana_rates rates = ana_rates_of(job, summary);
     char answer[512];
     cJSON *root = tui_json_document();
-    if (!root)
-        return NULL;
     ana_headline(job, summary, NULL, answer, sizeof answer);
     tui_json_ns(root, "time_unix_s", ana_wall_ns());
     tui_json_ns(root, "elapsed_s", info.elapsed_ns);
@@ -69,9 +67,7 @@ char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summar
     tui_json_real(root, "analysed", summary->analysed);
     add_verdict(root, job);
     tui_json_text(root, "answer", answer);
-    char *text = cJSON_PrintUnformatted(root);
-    cJSON_Delete(root);
-    return text;
+    return tui_json_close(root, false);
 }
 
 char *tui_watch_text(const struct ana_job *job, const struct ana_summary *summary)
@@ -86,6 +82,5 @@ char *tui_watch_text(const struct ana_job *job, const struct ana_summary *summar
     ana_number(text[3], sizeof text[3], ANA_SHARE, rates.mpi_share, false);
     snprintf(line, sizeof line, "%s  %-8s  calls %s  sent %s  in MPI %s  %s", text[0], ana_state_name(info.state),
              text[1], text[2], text[3], answer);
-    char *out = malloc(strlen(line) + 1);
-    return out ? strcpy(out, line) : NULL;
+    return strdup(line);
 }

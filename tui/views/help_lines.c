@@ -26,7 +26,7 @@ void tui_help_keys(enum tui_view_id view, int width, tui_take_line *line, void *
 void tui_help_jumps(int width, tui_take_line *line, void *to)
 {
     const struct tui_jump *jump;
-    for (int i = 0; (jump = tui_jump(i)); i++) {
+    for (jump = tui_jumps; jump->word; jump++) {
         char typed[64];
         snprintf(typed, sizeof typed, ":%s", jump->example);
         tui_wrap(typed, 16, jump->help, width, line, to);
