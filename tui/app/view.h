@@ -35,6 +35,13 @@ struct tui_view {
     int (*drag)(struct tui_app *app, int x, int y, int to_x, int to_y);
 };
 
+/* A function own() that returns a view's private state, a struct own. */
+#define TUI_STATE(id)                                                                                                  \
+    static struct own *own(const struct tui_app *app)                                                                  \
+    {                                                                                                                  \
+        return app->own[TUI_VIEW_##id];                                                                                \
+    }
+
 /* The rows of a table: an array of the app. */
 #define TUI_ROWS(rows_, count_)                                                                                        \
     .array = offsetof(struct tui_app, rows_), .count = offsetof(struct tui_app, count_),                               \

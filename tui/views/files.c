@@ -1,13 +1,6 @@
 /* Files: what ranks did with each by MPI-IO. */
-#include "trace/util/hash.h"
 #include "tui/app/view.h"
 #include "trace/util/text.h"
-
-static uint64_t identify_file(const void *data, const void *row)
-{
-    (void)data;
-    return ana_hash_text(((const struct ana_file_stat *)row)->name) | 1;
-}
 
 /* Shows the name without its folders, which the line below the table shows. */
 static void show_name(const void *data, const void *row, struct tui_value *out)
@@ -39,7 +32,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(FILE_WRITE_TIME), 7, 0, NULL},
 };
 static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summary.files, summary.file_count),
-                                           .identity = identify_file};
+                                           .name = offsetof(struct ana_file_stat, name)};
 
 /* Draws how many accesses had which size. */
 static void draw_sizes(struct tui_grid *grid, struct tui_rect line, const char *what, const struct ana_file_way *way)

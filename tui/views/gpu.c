@@ -2,14 +2,7 @@
  * time. */
 #include "trace/gpu/device.h"
 #include "tui/app/view.h"
-#include "trace/util/hash.h"
 #include "trace/util/sort.h"
-
-static uint64_t identify_kernel(const void *data, const void *row)
-{
-    (void)data;
-    return ana_hash_text(((const struct ana_kernel_stat *)row)->name);
-}
 
 static void show_name(const void *data, const void *row, struct tui_value *out)
 {
@@ -28,7 +21,7 @@ static const struct tui_column columns[] = {
     {TUI_METRIC(KERNEL_RANKS), 5, 0, NULL},
 };
 static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(gpu.kernels, gpu.kernel_count),
-                                           .identity = identify_kernel};
+                                           .name = offsetof(struct ana_kernel_stat, name)};
 
 /* ---- by rank ---------------------------------------------------------------------------------------------------- */
 

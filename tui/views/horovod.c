@@ -6,10 +6,7 @@ struct own {
     size_t cells; /* cells of a row, for the ranks of its tensor */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_HOROVOD];
-}
+TUI_STATE(HOROVOD)
 
 enum { WAITS, MISSING, RANKS, TENSOR, STATE, DONE, OPERATION, ELEMENTS, STEP, SET };
 

@@ -27,12 +27,18 @@ enum { R_RANK, R_NOW, R_MISSES, R_MS, R_CYCLES, R_LAST, R_NEGOTIATE, R_OPERATE, 
 static const struct {
     const char *title;
     int width;
+    enum ana_unit unit; /* of its number */
 } rank_columns[R_COLUMNS] = {
-    [R_RANK] = {"RANK", 5},           [R_NOW] = {"NOW IN", 14},
-    [R_MISSES] = {"MISSES", 6},       [R_MS] = {"LATE", 7},
-    [R_CYCLES] = {"LATE cycles", 11}, [R_LAST] = {"LAST IN", 7},
-    [R_NEGOTIATE] = {"NEGOTIATE", 9}, [R_OPERATE] = {"OPERATE", 7},
-    [R_BANDWIDTH] = {"BANDWIDTH", 9}, [R_COUNT] = {"cycles", 7},
+    [R_RANK] = {"RANK", 5, ANA_COUNT},
+    [R_NOW] = {"NOW IN", 14, ANA_COUNT},
+    [R_MISSES] = {"MISSES", 6, ANA_COUNT},
+    [R_MS] = {"LATE", 7, ANA_NS},
+    [R_CYCLES] = {"LATE cycles", 11, ANA_COUNT},
+    [R_LAST] = {"LAST IN", 7, ANA_COUNT},
+    [R_NEGOTIATE] = {"NEGOTIATE", 9, ANA_NS},
+    [R_OPERATE] = {"OPERATE", 7, ANA_NS},
+    [R_BANDWIDTH] = {"BANDWIDTH", 9, ANA_BYTES_PER_S},
+    [R_COUNT] = {"cycles", 7, ANA_COUNT},
 };
 
 static void describe_rank(const struct tui_app *app, const struct ana_hvd_set *set, const struct member *of, int column,
@@ -40,40 +46,24 @@ static void describe_rank(const struct tui_app *app, const struct ana_hvd_set *s
 {
     const struct ana_hvd_rank *r = &set->rank[of->m];
     bool known = r->index != SIZE_MAX, late = known && r->steps;
-    switch (column) {
-    case R_RANK:
+    const double number[R_COLUMNS] = {
+        [R_MISSES] = (double)of->misses,
+        [R_MS] = late ? r->late_ms * 1e6 : NAN,
+        [R_CYCLES] = NAN,
+        [R_LAST] = late ? (double)r->last : NAN,
+        [R_NEGOTIATE] = known ? (double)r->negotiation_ns : NAN,
+        [R_OPERATE] = r->operations ? (double)r->operation_ns : NAN,
+        [R_BANDWIDTH] = tui_hvd_bandwidth(r->operation_bytes, r->operation_ns),
+        [R_COUNT] = known ? (double)r->cycles : NAN,
+    };
+    if (column == R_RANK)
         name_member(app, set, of->m, out, size);
-        break;
-    case R_NOW:
+    else if (column == R_NOW)
         snprintf(out, size, "%s", of->misses && r->main_inside ? r->main_inside : tui_hvd_now(r));
-        break;
-    case R_MISSES:
-        ana_number(out, size, ANA_COUNT, (double)of->misses, true);
-        break;
-    case R_MS:
-        ana_number(out, size, ANA_NS, late ? r->late_ms * 1e6 : NAN, true);
-        break;
-    case R_CYCLES:
-        ana_number(out, size, ANA_COUNT, NAN, true);
-        if (late)
-            snprintf(out, size, "%.1f", r->late_cycles);
-        break;
-    case R_LAST:
-        ana_number(out, size, ANA_COUNT, late ? (double)r->last : NAN, true);
-        break;
-    case R_NEGOTIATE:
-        ana_number(out, size, ANA_NS, known ? (double)r->negotiation_ns : NAN, true);
-        break;
-    case R_OPERATE:
-        ana_number(out, size, ANA_NS, r->operations ? (double)r->operation_ns : NAN, true);
-        break;
-    case R_BANDWIDTH:
-        ana_number(out, size, ANA_BYTES_PER_S, tui_hvd_bandwidth(r->operation_bytes, r->operation_ns), true);
-        break;
-    case R_COUNT:
-        ana_number(out, size, ANA_COUNT, known ? (double)r->cycles : NAN, true);
-        break;
-    }
+    else if (column == R_CYCLES && late)
+        snprintf(out, size, "%.1f", r->late_cycles);
+    else
+        ana_number(out, size, rank_columns[column].unit, number[column], true);
 }
 
 /* Returns the ranks of the set with the tensors that they miss, the worst first, for the caller to free.  NULL when out

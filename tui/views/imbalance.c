@@ -1,19 +1,99 @@
 /* Imbalance: distance of ranks at collectives, the last ones, and the waits between ranks. */
 #include "tui/widgets/plot.h"
 #include "tui/app/jump.h"
-#include "tui/views/wait_groups.h"
 #include "trace/util/hash.h"
+#include "tui/app/view.h"
+#include "trace/util/sort.h"
+#include <string.h>
+
+/* ---- waits of a summary in groups, each of one kind and for one rank ------------------------------------------- */
+
+struct wait_group {
+    enum ana_wait_kind kind;
+    size_t culprit; /* a rank index */
+    size_t first;   /* index of its first wait in the summary */
+    uint64_t count;
+    int64_t lost_ns;
+    char *who; /* waiters in words; NULL: not written yet */
+};
+
+/* All 0 at first. */
+struct wait_groups {
+    struct wait_group *group; /* by loss */
+    size_t count;
+    unsigned summaries; /* made by then */
+};
+
+ANA_COMPARE(by_loss, struct wait_group, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(x->first, y->first))
+
+/* Frees the groups' memory. */
+static void free_groups(struct wait_groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        free(groups->group[i].who);
+    free(groups->group);
+    *groups = (struct wait_groups){0};
+}
+
+/* Makes the groups of the summary that is shown, unless they are there. */
+static void make_groups(const struct tui_app *app, struct wait_groups *groups)
+{
+    const struct ana_summary *s = &app->summary;
+    struct ana_map of; /* struct wait_group by kind, culprit */
+    if (groups->summaries == app->summaries)
+        return;
+    free_groups(groups);
+    ana_map_init(&of, sizeof(struct wait_group));
+    for (size_t i = 0; i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        struct wait_group *g = ana_map_add(&of, w->kind, w->culprit, 0);
+        if (g && !g->count)
+            *g = (struct wait_group){.kind = w->kind, .culprit = w->culprit, .first = i};
+        if (g) {
+            g->count += w->count;
+            g->lost_ns += w->lost_ns;
+        }
+    }
+    groups->summaries = app->summaries;
+    groups->group = calloc(of.count + 1, sizeof *groups->group);
+    if (groups->group && of.count)
+        memcpy(groups->group, of.values, of.count * sizeof *groups->group);
+    groups->count = groups->group ? of.count : 0;
+    ana_map_free(&of);
+    if (groups->count)
+        ana_sort(groups->group, groups->count, sizeof *groups->group, by_loss);
+}
+
+/* The waiters of a group of the summary that is shown, as "0-10, 12-15"; the text belongs to the group. */
+static const char *waiters_of(const struct tui_app *app, struct wait_group *group)
+{
+    const struct ana_summary *s = &app->summary;
+    char text[256];
+    uint8_t *waits = group->who ? NULL : calloc(app->rank_count + 1, 1);
+    if (!waits)
+        return group->who ? group->who : "";
+    for (size_t i = group->first; i < s->wait_count; i++)
+        if (s->waits[i].kind == group->kind && s->waits[i].culprit == group->culprit &&
+            s->waits[i].waiter < app->rank_count)
+            waits[s->waits[i].waiter] = 1;
+    struct ana_ranges ranges;
+    ana_ranges_begin(&ranges, text, sizeof text, SIZE_MAX, false);
+    for (size_t i = 0; i < app->rank_count; i++)
+        if (waits[i])
+            ana_ranges_add(&ranges, ana_rank_id(&app->rank[i]));
+    ana_ranges_end(&ranges);
+    free(waits);
+    group->who = strdup(text);
+    return group->who ? group->who : "";
+}
 
 struct own {
-    struct tui_wait_groups waits;
+    struct wait_groups waits;
     int chosen, top;       /* the line of the cursor there, from 1 (0: it is on the collectives); the first in view */
     struct tui_rect lower; /* places where they were drawn */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_IMBALANCE];
-}
+TUI_STATE(IMBALANCE)
 
 static uint64_t identify_collective(const void *data, const void *row)
 {
@@ -80,19 +160,19 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
 {
     struct own *o = own(app);
     int lines = rect.h - 1;
-    tui_wait_groups_make(app, &o->waits);
+    make_groups(app, &o->waits);
     o->lower = rect;
     o->chosen = o->chosen < count_groups(o) ? o->chosen : count_groups(o);
     o->top = lines > 0 ? (int)tui_scroll((size_t)(o->chosen ? o->chosen - 1 : o->top), (size_t)o->top, (size_t)lines,
                                          (size_t)count_groups(o))
                        : 0;
-    struct tui_wait_group *group = o->waits.group + o->top;
+    struct wait_group *group = o->waits.group + o->top;
     size_t n = (size_t)(count_groups(o) - o->top);
     char text[ANA_TEXT], to[64];
     int widest = 0; /* columns of the longest name: the numbers stand close to it on wide screens */
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
         tui_app_rank_name(app, group[i].culprit, text, sizeof text);
-        int wide = tui_columns(tui_wait_group_who(app, &group[i])) + tui_columns(text) + 5;
+        int wide = tui_columns(waiters_of(app, &group[i])) + tui_columns(text) + 5;
         widest = wide > widest ? wide : widest;
     }
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
@@ -114,7 +194,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
         int y = (int)i + 1;
         snprintf(to, sizeof to, " \xe2\x86\x92 %s", TUI_RANK_NAME(app, group[i].culprit));
         struct tui_rect left = {rect.x, rect.y, kind - 1 - tui_columns(to), rect.h};
-        tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, tui_wait_group_who(app, &group[i])), y,
+        tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, waiters_of(app, &group[i])), y,
                 TUI_STYLE_STRONG, to);
         tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, ana_wait_words[group[i].kind].name);
         tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL, ANA_NUMBER(ANA_COUNT, (double)group[i].count, true));
@@ -207,7 +287,7 @@ static int act_on_collective(struct tui_app *app, enum tui_action action)
 
 static void drop_imbalance(void *of)
 {
-    tui_wait_groups_free(&((struct own *)of)->waits);
+    free_groups(&((struct own *)of)->waits);
 }
 
 static const struct tui_term_help terms[] = {

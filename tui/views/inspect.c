@@ -9,10 +9,7 @@ struct own {
     struct tui_moment moment;
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_INSPECT];
-}
+TUI_STATE(INSPECT)
 
 /* Puts a row into the pager: sentences in as many lines as needed; of the path of a file its end. */
 static void put_row(void *user, const char *label, const char *text)

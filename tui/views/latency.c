@@ -12,10 +12,7 @@ struct own {
     struct tui_rect lower; /* place of sizes and histogram */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_LATENCY];
-}
+TUI_STATE(LATENCY)
 
 /* Init and finalize take long in every job: they are not sorted to the top. */
 static void show_time(const void *data, const void *row, struct tui_value *out)

@@ -24,10 +24,7 @@ struct own {
     struct tui_rect drawn; /* place of the picture */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_MATRIX];
-}
+TUI_STATE(MATRIX)
 
 static const struct {
     const char *name;

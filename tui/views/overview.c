@@ -13,10 +13,7 @@ struct own {
     struct glance glance;                /* further parts that a large screen has room for */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_OVERVIEW];
-}
+TUI_STATE(OVERVIEW)
 
 /* ---- the calls -------------------------------------------------------------------------------------------------- */
 

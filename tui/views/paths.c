@@ -18,10 +18,7 @@ struct own {
     int64_t whole_ns; /* time of all paths */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_PATHS];
-}
+TUI_STATE(PATHS)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 

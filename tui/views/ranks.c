@@ -22,10 +22,7 @@ struct own {
     unsigned made_of; /* version of the tree */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_RANKS];
-}
+TUI_STATE(RANKS)
 
 /* A filter or a search is for single ranks. */
 static void update_rows(struct tui_app *app)

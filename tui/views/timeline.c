@@ -21,10 +21,7 @@ struct own {
     int chosen;    /* chosen row of the list */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_TIMELINE];
-}
+TUI_STATE(TIMELINE)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 

@@ -8,10 +8,7 @@ struct own {
     int price;        /* the line of the price list with the cursor, from 1; 0: it is on the groups */
 };
 
-static struct own *own(const struct tui_app *app)
-{
-    return app->own[TUI_VIEW_VERDICT];
-}
+TUI_STATE(VERDICT)
 
 enum { WHO, DOING, WHERE, COUNT };
 
@@ -62,20 +59,11 @@ static void fill_group_cell(const void *data, const void *row, const struct tui_
     const struct ana_verdict_group *g = row;
     if (g->culprit && ana_verdict_state_alarms(app->verdict->state))
         out->style = TUI_STYLE_TROUBLE;
-    switch (column - columns) {
-    case WHO:
-        snprintf(out->text, sizeof out->text, "%s", g->who);
-        break;
-    case DOING:
-        snprintf(out->text, sizeof out->text, "%.127s", g->doing);
-        break;
-    case WHERE:
-        snprintf(out->text, sizeof out->text, "%.127s", g->where[0] ? g->where : "\xe2\x80\x93");
-        break;
-    case COUNT:
+    const char *text[] = {
+        [WHO] = g->who, [DOING] = g->doing, [WHERE] = g->where[0] ? g->where : "\xe2\x80\x93", [COUNT] = ""};
+    snprintf(out->text, sizeof out->text, "%.127s", text[column - columns]);
+    if (column - columns == COUNT)
         out->number = (double)g->count;
-        break;
-    }
 }
 
 static const struct tui_table_spec spec = {TUI_COLUMNS(columns), .rows = count_groups, .row = get_group,

@@ -1,5 +1,6 @@
 #include "tui/widgets/columns.h"
 #include "tui/widgets/layout.h"
+#include "trace/util/hash.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/sort.h"
 
@@ -191,7 +192,10 @@ static bool contains(const struct tui_table *table, size_t row, const char *word
 /* Returns the identity of the row at a position. */
 static uint64_t identify(const struct tui_table *table, size_t position)
 {
-    return table->spec->identity(table->data, tui_table_at(table, table->order[position]));
+    const void *row = tui_table_at(table, table->order[position]);
+    if (table->spec->identity)
+        return table->spec->identity(table->data, row);
+    return ana_hash_text(*(const char *const *)((const char *)row + table->spec->name)) | 1; /* also without a name */
 }
 
 static void remember_cursor(struct tui_table *table)

@@ -48,8 +48,11 @@ struct tui_table_spec {
     const void *(*row)(const void *data, size_t i);
     /* Fills a cell in, in place of its metric; `out` comes as {NAN, "", NORMAL}.  May be NULL. */
     void (*value)(const void *data, const void *row, const struct tui_column *column, struct tui_value *out);
-    uint64_t (*identity)(const void *data, const void *row); /* the cursor follows it when rows move */
-    bool (*tagged)(const void *data, const void *row);       /* may be NULL: no row is tagged */
+    /* The cursor follows a row by its identity when rows move: the hash of the text that a pointer at the offset `name`
+     * of the row is to; or a function. */
+    size_t name;
+    uint64_t (*identity)(const void *data, const void *row);
+    bool (*tagged)(const void *data, const void *row); /* may be NULL: no row is tagged */
     /* Trees only: the row above, a smaller number; SIZE_MAX: none.  Only siblings are sorted.  May be NULL. */
     size_t (*parent)(const void *data, const void *row);
     const char *empty;                                 /* said where there is no row; NULL: "nothing to show" */
