@@ -1,7 +1,6 @@
 /* Errors of a program that did not bite in the recorded run, but are errors by MPI's rules.  Findings follow from
  * records alone: ranks that ran, matches, leftovers.  Pure: a job in, findings out. */
-#ifndef ANA_CHECK_H
-#define ANA_CHECK_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -51,5 +50,3 @@ struct ana_findings {
 const struct ana_findings *ana_check(struct ana_job *job);
 /* Frees findings with all that they point to; NULL is none. */
 void ana_findings_free(const struct ana_findings *findings);
-
-#endif

@@ -3,8 +3,7 @@
  *   load     each thread's calls become steps; a request's completion is known when its start is reached
  *   replay   the steps are played again, every send synchronous: message ends are paired, ranks of collectives meet
  *   found    disagreements there, and leftovers, become findings */
-#ifndef ANA_CHECK_IMPL_H
-#define ANA_CHECK_IMPL_H
+#pragma once
 
 #include "trace/check/check.h"
 #include "trace/job/comms.h"
@@ -246,5 +245,3 @@ void ana_found_add(struct ana_check *c, enum ana_check_class id, const struct an
 void ana_found_limit(struct ana_check *c, const char *text);
 /* Ends them, sorted; NULL: out of memory.  Free with ana_findings_free. */
 const struct ana_findings *ana_found_end(struct ana_check *c);
-
-#endif

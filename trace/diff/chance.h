@@ -17,8 +17,7 @@
  *
  * Sources: trimmed means: Yuen 1974; effective number of observations of an autoregressive series: Bayley and
  * Hammersley 1946; bias of its coefficient: Kendall 1954; degrees of freedom of a sum: Welch 1947. */
-#ifndef ANA_CHANCE_H
-#define ANA_CHANCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -53,5 +52,3 @@ double ana_detectable(struct ana_sample before, struct ana_sample after, double 
 
 /* Returns the probability that Student's t with this many degrees of freedom (1 or more) is greater than t >= 0. */
 double ana_student_tail(double t, double freedom);
-
-#endif

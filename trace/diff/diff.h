@@ -17,8 +17,7 @@
  *
  * Runs with different numbers of ranks are compared as sums over all ranks where the time outside calls stays the same
  * in sum (strong scaling), else as means of a rank (weak scaling). */
-#ifndef ANA_DIFF_H
-#define ANA_DIFF_H
+#pragma once
 
 #include "trace/diff/chance.h"
 #include "trace/diff/portions.h"
@@ -133,5 +132,3 @@ void ana_diff_answer(const struct ana_diff *diff, char *out, size_t size);
 /* Writes the largest difference of an account: "wait +3.1 s, of it 2.9 s because of rank 0, planted.c:30"; "" where
  * accounts are not known or equal. */
 void ana_diff_account(const struct ana_diff *diff, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Steps of a comparison of two runs, in their order; for the files of this folder. */
-#ifndef ANA_DIFF_IMPL_H
-#define ANA_DIFF_IMPL_H
+#pragma once
 
 #include "trace/diff/portions.h"
 #include "trace/diff/diff.h"
@@ -109,5 +108,3 @@ struct ana_diff_names {
 /* Fills *out from the summaries of both jobs; out->known is false for selections of a part.  False: out of memory. */
 bool ana_diff_accounts_find(struct ana_job *const job[2], const struct ana_selection selection[2],
                             const struct ana_diff_names *names, struct ana_diff_accounts *out);
-
-#endif

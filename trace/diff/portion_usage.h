@@ -1,7 +1,6 @@
 /* Processor time of each iteration of a rank: what the kernel counted between two heartbeats (a span), shared out
  * among the iterations in it.  Memory: one row for each iteration of the span under way. */
-#ifndef ANA_PORTION_USAGE_H
-#define ANA_PORTION_USAGE_H
+#pragma once
 
 #include "trace/diff/portions.h"
 #include "trace/reader/usage.h"
@@ -44,5 +43,3 @@ bool ana_portion_usage_add(struct ana_portion_usage *usage, int64_t until_ns, bo
                            ana_usage_emit *emit, void *data);
 /* Emits the rest: time after the last span has its shares.  False: out of memory. */
 bool ana_portion_usage_end(struct ana_portion_usage *usage, ana_usage_emit *emit, void *data);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Memory is bounded: ANA_PORTION_BLOCKS times a portion, fewer where there are many ranks.  When there are more
  * iterations, neighbours are joined: a block has `width` iterations. */
-#ifndef ANA_PORTIONS_H
-#define ANA_PORTIONS_H
+#pragma once
 
 #include "trace/summary/summary.h"
 #include "trace/why/regions.h"
@@ -77,5 +76,3 @@ struct ana_portions {
 bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint32_t end, struct ana_portions *out);
 /* Frees them; the struct is the caller's. */
 void ana_portions_free(struct ana_portions *portions);
-
-#endif

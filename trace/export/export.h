@@ -1,7 +1,6 @@
 /* A job in the formats of other tools.  All ranks are on one clock, job time (trace/job/job.h); its possible error is
  * written, if the format has a place for it.  Messages and collectives are written as such. */
-#ifndef ANA_EXPORT_H
-#define ANA_EXPORT_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -31,5 +30,3 @@ void ana_export_default(const struct ana_job *job, const struct ana_export_forma
  * its name when it is complete: an existing file is replaced; a folder that is not empty, or an object that is
  * neither, is not.  Leftovers of a killed export are removed.  False, with one line in `error`: it is not there. */
 bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, size_t size);
-
-#endif

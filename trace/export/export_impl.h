@@ -1,6 +1,5 @@
 /* Declarations shared by the formats; nobody else includes this. */
-#ifndef ANA_EXPORT_IMPL_H
-#define ANA_EXPORT_IMPL_H
+#pragma once
 
 #include "trace/export/export.h"
 #include "trace/export/out.h"
@@ -151,5 +150,3 @@ static inline int64_t ana_export_end_of(const struct ana_instance *i)
         end_ns = i->arrival[a].end_ns > end_ns ? i->arrival[a].end_ns : end_ns;
     return end_ns;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Declarations shared by the OTF2 export: the library, which is looked for at run time, and numbered objects in its
  * definitions.  The functions and numbers of the library belong to its version 3. */
-#ifndef ANA_EXPORT_OTF2_IMPL_H
-#define ANA_EXPORT_OTF2_IMPL_H
+#pragma once
 
 #include "trace/export/export_impl.h"
 #include <stdarg.h>
@@ -94,5 +93,3 @@ uint32_t ana_otf2_region(struct ana_exporting *x, const struct ana_event *event)
 uint32_t ana_otf2_comm(struct ana_exporting *x, const struct ana_event *event);
 /* otf2_definitions.c: the place of a rank index in a communicator; OTF2_NONE: it is not in it. */
 uint32_t ana_otf2_member(struct ana_exporting *x, uint32_t comm, size_t index);
-
-#endif

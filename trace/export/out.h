@@ -1,7 +1,6 @@
 /* A file that is written quickly, in pieces of text or bytes.  What fails is kept: nothing need be asked before the
  * end. */
-#ifndef ANA_EXPORT_OUT_H
-#define ANA_EXPORT_OUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void ana_out_seconds(struct ana_out *out, int64_t ns);
 void ana_out_format(struct ana_out *out, const char *format, ...);
 /* Adds text as a field of CSV (RFC 4180) that no spreadsheet computes; NULL gives an empty one. */
 void ana_out_csv(struct ana_out *out, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Packets of Perfetto's protobuf; for perfetto.c and perfetto_packet.c. */
-#ifndef ANA_EXPORT_PERFETTO_IMPL_H
-#define ANA_EXPORT_PERFETTO_IMPL_H
+#pragma once
 
 #include "trace/export/export_impl.h"
 #include "trace/export/proto.h"
@@ -81,5 +80,3 @@ void ana_perfetto_real(struct perfetto *perfetto, enum perfetto_key key, double 
 /* Makes a track below another (0: none); `pid` is a process's, 0: none; `unit` a counter's, or NULL. */
 void ana_perfetto_track(struct ana_exporting *x, uint64_t uuid, uint64_t parent, const char *name, size_t pid,
                         const char *unit);
-
-#endif

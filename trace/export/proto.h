@@ -1,7 +1,6 @@
 /* Messages of protocol buffers, written from front to back into room that the caller has.  The length of an inner
  * message is filled in when it ends: it takes ANA_PROTO_LENGTH bytes even if it is small, which the encoding allows. */
-#ifndef ANA_EXPORT_PROTO_H
-#define ANA_EXPORT_PROTO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ static inline void ana_proto_end_small(struct ana_proto *p, uint8_t *begin)
 {
     begin[-1] = (uint8_t)(p->at - begin);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The page for a ticket: what its sections share.  Its tables are a sink of ana_table_walk. */
-#ifndef ANA_PAGE_H
-#define ANA_PAGE_H
+#pragma once
 
 #include "trace/metric/table.h"
 #include <stdio.h>
@@ -50,5 +49,3 @@ void ana_page_devices(struct ana_page *page);
 void ana_page_window(struct ana_page *page);
 /* Writes the lines about facts (TRC_DEF_FACT); nothing where the files have none. */
 void ana_page_facts(const struct ana_page *page);
-
-#endif

@@ -1,6 +1,5 @@
 /* Pages of text: the report of a job, and of a comparison of two. */
-#ifndef ANA_REPORT_H
-#define ANA_REPORT_H
+#pragma once
 
 #include "trace/summary/summary.h"
 #include "trace/diff/diff.h"
@@ -31,5 +30,3 @@ bool ana_transport_write(const struct ana_job *job, size_t index, const char *be
 /* Writes what a diff found to `out`, which stays open; `job` is the second of its jobs.  `utf8`: the page may hold
  * other characters than ASCII. */
 void ana_diff_text(const struct ana_diff *diff, const struct ana_job *job, bool utf8, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The state of the screens, and what keys and clicks do to it.  It knows no terminal, so that a script can drive it.
  * All of it belongs to one thread. */
-#ifndef TUI_APP_H
-#define TUI_APP_H
+#pragma once
 
 #include "tui/app/keymap.h"
 #include "tui/widgets/layout.h"
@@ -242,5 +241,3 @@ void tui_app_draw(struct tui_app *app, struct tui_grid *grid);
 
 /* Returns the action that the key bar shows in column x of `cols`; TUI_ACTION_NONE between two actions. */
 enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x);
-
-#endif

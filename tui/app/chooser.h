@@ -1,6 +1,5 @@
 /* The chooser of columns: a list over the table of the view that is shown. */
-#ifndef TUI_CHOOSER_H
-#define TUI_CHOOSER_H
+#pragma once
 
 #include "tui/app/app.h"
 
@@ -12,5 +11,3 @@ int tui_chooser_key(struct tui_app *app, int key);
 
 /* Draws it into the body of the screen. */
 void tui_chooser_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
-
-#endif

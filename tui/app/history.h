@@ -1,7 +1,6 @@
 /* Texts typed into prompts, kept from one run to the next in the user's folder for such things: a convenience, so every
  * failure in it is silent. */
-#ifndef TUI_HISTORY_H
-#define TUI_HISTORY_H
+#pragma once
 
 #include "tui/app/prompt.h"
 #include <stddef.h>
@@ -17,5 +16,3 @@ void tui_history_read(struct tui_history *history, size_t kinds, const char *pat
 /* Keeps a line of a kind in the file, beside the lines that others have kept there since: at most TUI_HISTORY of
  * each kind.  The file changes as a whole or not at all.  Does nothing if `path` or the line is empty. */
 void tui_history_keep(const char *path, size_t kinds, size_t kind, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* The prompt ":": goes to a time, ranks, an iteration, and sets what all screens are of. */
-#ifndef TUI_JUMP_H
-#define TUI_JUMP_H
+#pragma once
 
 #include "tui/app/app.h"
 
@@ -21,5 +20,3 @@ int tui_app_only(struct tui_app *app, uint64_t *part, uint64_t value);
 
 /* Drops the filter of communicator, call and call site.  False: there was none. */
 bool tui_app_drop_filter(struct tui_app *app);
-
-#endif

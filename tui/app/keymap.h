@@ -1,6 +1,5 @@
 /* Keys and their actions by view: all of it is in action.def. */
-#ifndef TUI_KEYMAP_H
-#define TUI_KEYMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ enum tui_action tui_key_action(enum tui_view_id view, int key);
 
 /* Writes the name of an action's i-th key into `name` of `size` bytes; false behind the last, or if it does not fit. */
 bool tui_action_key(enum tui_action action, size_t i, char *name, size_t size);
-
-#endif

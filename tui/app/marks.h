@@ -1,7 +1,6 @@
 /* Marks and notes that users put into the timeline.  They are kept in the file marks.txt of the trace's folder or,
  * where that cannot be written, in $XDG_CACHE_HOME/hpctop: a line each, "SECONDS RANK LETTER NOTE". */
-#ifndef TUI_MARKS_H
-#define TUI_MARKS_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -33,5 +32,3 @@ const struct tui_mark *tui_marks_find(const struct tui_marks *marks, char letter
 
 /* The nearest mark within `most_ns` of a time, of that rank or of any (NULL); NULL: there is none. */
 const struct tui_mark *tui_marks_near(const struct tui_marks *marks, const char *rank, int64_t at_ns, int64_t most_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* The screen that is there while the files of a job are opened, where that takes time. */
-#ifndef TUI_OPENING_H
-#define TUI_OPENING_H
+#pragma once
 
 #include "tui/term/term.h"
 
@@ -19,5 +18,3 @@ struct tui_opening {
 /* An ana_opening (trace/job/job.h) whose user is a struct tui_opening: shows how far it is, ten times a second from
  * 0.1 s on, and takes keys: Esc leaves out the other files, q does too and sets `left`. */
 bool tui_opening_step(void *user, size_t opened, size_t files);
-
-#endif

@@ -1,6 +1,5 @@
 /* The palette of the prompt ":": lines that begin with the typed text. */
-#ifndef TUI_PALETTE_H
-#define TUI_PALETTE_H
+#pragma once
 
 #include "tui/app/app.h"
 
@@ -28,5 +27,3 @@ enum tui_action tui_palette_action(const struct tui_app *app, const char *word, 
 
 /* Draws the offers in the last rows of `rect`, above the prompt. */
 void tui_palette_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
-
-#endif

@@ -1,6 +1,5 @@
 /* Line that a prompt is typed into: a cursor in it, and the texts typed before. */
-#ifndef TUI_PROMPT_H
-#define TUI_PROMPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ bool tui_line_key(struct tui_line *line, const struct tui_history *history, int 
 
 /* Keeps a line, unless it is empty; one that is there already becomes the newest. */
 void tui_history_add(struct tui_history *history, const char *text);
-
-#endif

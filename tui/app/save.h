@@ -1,6 +1,5 @@
 /* Picture of the screen, for other programs: a file, or the terminal's clipboard. */
-#ifndef TUI_SAVE_H
-#define TUI_SAVE_H
+#pragma once
 
 #include "tui/app/app.h"
 #include "tui/term/term.h"
@@ -19,5 +18,3 @@ void tui_save_copy(struct tui_app *app, const struct tui_term *term, const struc
 
 /* Runs the user's editor on a line of a program.  False: there is none, or terminal or file do not allow it. */
 bool tui_save_edit(const struct tui_term *term, const struct tui_source *source);
-
-#endif

@@ -1,7 +1,6 @@
 /* The user's configuration: $XDG_CONFIG_HOME/hpctop/config, by default ~/.config/hpctop/config.  A line is `key =
  * value`, blank, or begins with #.  A line that is not understood is told with file and number, and changes nothing. */
-#ifndef TUI_SETTINGS_H
-#define TUI_SETTINGS_H
+#pragma once
 
 #include "tui/app/app.h"
 
@@ -38,5 +37,3 @@ void tui_settings_apply(struct tui_settings *settings, struct tui_app *app);
 /* Keeps columns and order of the table that is shown in the user's file, whose other lines stay.  `message` says where,
  * or why not. */
 void tui_settings_keep(const struct tui_app *app, char *message, size_t size);
-
-#endif

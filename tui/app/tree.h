@@ -1,7 +1,6 @@
 /* Rows of ranks for the screens that show many: by behaviour, by node or one by one, as a tree that opens and
  * closes.  Ranks and Timeline show the same one.  Part of the app's state; one thread. */
-#ifndef TUI_TREE_H
-#define TUI_TREE_H
+#pragma once
 
 #include "trace/summary/alike.h"
 #include "trace/util/hash_map.h"
@@ -65,5 +64,3 @@ const char *tui_tree_place(const struct tui_app *app, const struct tui_row *row,
 
 /* Frees the tree's memory. */
 void tui_tree_free(struct tui_tree *tree);
-
-#endif

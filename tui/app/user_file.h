@@ -1,6 +1,5 @@
 /* Files of the user: where they lie, and how they are replaced. */
-#ifndef TUI_USER_FILE_H
-#define TUI_USER_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ void tui_user_folders(const char *path, mode_t mode);
 FILE *tui_user_begin(const char *path);
 /* Closes it and gives it the name `path`.  False, with errno: something failed, and the old file stays. */
 bool tui_user_end(const char *path, FILE *out);
-
-#endif

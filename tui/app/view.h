@@ -1,6 +1,5 @@
 /* A view fills cells from the app's data.  It knows no terminal and computes no metric. */
-#ifndef TUI_VIEW_H
-#define TUI_VIEW_H
+#pragma once
 
 #include "tui/app/app.h"
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct tui_view {
 
 /* Marks a cell's share of time where it is large; for tui_column.show. */
 void tui_show_loss(const void *app, const void *row, struct tui_value *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Words of the timeline: an instant, and what a rank did then. */
-#ifndef TUI_WORDS_H
-#define TUI_WORDS_H
+#pragma once
 
 #include "tui/app/app.h"
 #include "trace/timeline/state_at.h"
@@ -12,5 +11,3 @@ void tui_words_instant(char *out, size_t size, int64_t at_ns, int64_t step_ns, b
  * collective. */
 void tui_words_state(struct tui_app *app, struct ana_state_at *state, char *first, size_t first_size, char *second,
                      size_t second_size);
-
-#endif

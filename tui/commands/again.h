@@ -1,7 +1,6 @@
 /* A job that was watched to its end is read once more, by its watcher: only then all is known of its clocks, and the
  * results can be kept for the next reader (trace/index/index.h).  One thread at a time. */
-#ifndef TUI_AGAIN_H
-#define TUI_AGAIN_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -19,5 +18,3 @@ bool tui_again_wanted(const struct ana_job *watched);
 bool tui_again_step(struct tui_again *again, int64_t budget_ns);
 /* Closes a job not read to the end; keeps no results. */
 void tui_again_leave(struct tui_again *again);
-
-#endif

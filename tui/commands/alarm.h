@@ -1,6 +1,5 @@
 /* Reactions to a job that hangs, is slow or has ended. */
-#ifndef TUI_ALARM_H
-#define TUI_ALARM_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -12,5 +11,3 @@ void tui_alarm_evidence(const char *const *folders, int n, double hang_s);
  * a verdict that is likely or proven, it writes the evidence and sends SIGTERM to its parent.  Returns its pid; -1,
  * with errno: it could not be started.  It ends with its parent.  Call it before a thread is started. */
 pid_t tui_alarm_start(const char *folder, double seconds);
-
-#endif

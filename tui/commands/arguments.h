@@ -1,6 +1,5 @@
 /* Options of a command, as a table, and the folders behind them. */
-#ifndef TUI_ARGUMENTS_H
-#define TUI_ARGUMENTS_H
+#pragma once
 
 #include <unistd.h> /* optind */
 
@@ -28,5 +27,3 @@ int tui_arguments(int argc, char **argv, const struct tui_argument *known, const
 int tui_open_job(const char *const *folders, int n, struct ana_job **job);
 /* Parses the options, and opens the job of the folders behind them.  Returns as these. */
 int tui_arguments_job(int argc, char **argv, const struct tui_argument *known, struct ana_job **job);
-
-#endif

@@ -1,6 +1,5 @@
 /* Requests of stacks: the recorders of running ranks take them when a file in the folder is touched. */
-#ifndef TUI_ASK_H
-#define TUI_ASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool tui_has_answered(const struct trc_file *file, uint64_t asked);
 const struct ana_verdict *tui_sure_verdict(struct ana_job *job, const char *const *folder, int n, int64_t patience_ns);
 /* Refreshes the job until all ranks that run have answered; `asked` 0: at once. */
 void tui_wait_for_answers(struct ana_job *job, uint64_t asked, int64_t patience_ns);
-
-#endif

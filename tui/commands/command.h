@@ -1,6 +1,5 @@
 /* The command line: the subcommands of command.def, and how they end. */
-#ifndef TUI_COMMAND_H
-#define TUI_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ void tui_sample_twice(struct ana_job *job, double seconds);
 
 /* Flushes stdout.  Returns `status`, or TUI_EXIT_INPUT with a line on stderr when the output is not complete. */
 int tui_finish(int status);
-
-#endif

@@ -1,6 +1,5 @@
 /* Adding jobs to the list of a site. */
-#ifndef TUI_JOBS_H
-#define TUI_JOBS_H
+#pragma once
 
 #include "tui/sources/jobs_db.h"
 
@@ -30,5 +29,3 @@ struct tui_jobs_adding {
  * only one that may write to it.  With `owner` a folder must not be named by a link.  Errors go to stderr, a line each.
  * Returns the exit status. */
 int tui_jobs_add(const struct tui_jobs_adding *adding, char **folder, int n);
-
-#endif

@@ -1,6 +1,5 @@
 /* The manual page. */
-#ifndef TUI_MANUAL_H
-#define TUI_MANUAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ int tui_print_completion(const char *shell);
 int tui_print_manual(const char *version);
 /* Prints libtrace(7) in the same form, with n environment variables. */
 int tui_print_libtrace_manual(const char *version, const struct tui_variable *variables, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* "Did you mean": the word that is nearest to the typed one. */
-#ifndef TUI_NEAREST_H
-#define TUI_NEAREST_H
+#pragma once
 
 /* Takes an option of a command and its description, "" if there is none. */
 typedef void tui_option_taker(void *context, const char *option, const char *help);
@@ -12,5 +11,3 @@ int tui_unknown_option(const char *command, const char *typed);
 /* Prints that there is no such command, and which may have been meant; returns TUI_EXIT_USAGE, or 0 where none is near,
  * and nothing was printed. */
 int tui_unknown_command(const char *typed);
-
-#endif

@@ -1,6 +1,5 @@
 /* The part of a job that --from, --to and --ranks name. */
-#ifndef TUI_PART_H
-#define TUI_PART_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -15,5 +14,3 @@ const char *tui_part_wrong(const struct tui_part *wanted);
  * line in `error`: the job does not have it. */
 bool tui_part_select(const struct ana_job *job, const struct tui_part *wanted, struct ana_selection *part,
                      uint8_t *ranks, char *error, size_t error_size);
-
-#endif

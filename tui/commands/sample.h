@@ -1,6 +1,5 @@
 /* Samples of stacks: where a late rank is more often than another one. */
-#ifndef TUI_SAMPLE_H
-#define TUI_SAMPLE_H
+#pragma once
 
 struct ana_job;
 
@@ -8,5 +7,3 @@ struct ana_job;
  * late, and prints the difference by function and line.  `ranks` as typed; NULL: the rank that the verdict blames, or
  * else the one that most waiting is charged to.  Returns the exit status, after an error message unless TUI_EXIT_OK. */
 int tui_sample(struct ana_job *job, double seconds, const char *ranks);
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that are there whole or not at all: written as NAME.part, which takes the name at the end. */
-#ifndef TUI_WHOLE_H
-#define TUI_WHOLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,5 +15,3 @@ bool tui_whole_open(struct tui_whole *whole, const char *path);
 /* Closes it, and gives it its name if all was written (`complete`) without an error; else nothing is left.  False:
  * errno says why; that is ENOMEM where nothing but `complete` is wrong. */
 bool tui_whole_close(struct tui_whole *whole, bool complete);
-
-#endif

@@ -1,6 +1,5 @@
 /* hpctop doctor: facts that decide what would be recorded, a line for each.  One thread alone uses it. */
-#ifndef TUI_DOCTOR_H
-#define TUI_DOCTOR_H
+#pragma once
 
 #include "tui/launch/record.h"
 
@@ -67,5 +66,3 @@ bool tui_is_installed(const char *path);
  * it cannot be opened. */
 bool tui_probe_library(const char *name, const char *version, char *path, size_t path_size, char *text,
                        size_t text_size);
-
-#endif

@@ -4,8 +4,7 @@
  * layers.c, which says how variables get through it.  The plan is made from the innermost layer outwards; variables
  * that no layer takes are set in the environment that the command starts with.
  * For one thread only. */
-#ifndef TUI_RECORD_H
-#define TUI_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -159,5 +158,3 @@ bool tui_elf_read(const char *path, struct tui_elf *elf);
 
 /* Whether this runtime does not know TUI_ASAN_OPTION (GCC before 9), so that it has to be preloaded first. */
 bool tui_asan_must_be_first(const char *runtime);
-
-#endif

@@ -1,6 +1,5 @@
 /* Functions that the files of this folder share to make a plan. */
-#ifndef TUI_RECORD_IMPL_H
-#define TUI_RECORD_IMPL_H
+#pragma once
 
 #include "tui/launch/record.h"
 
@@ -46,5 +45,3 @@ bool tui_set_by_joined(struct tui_plan *plan, const struct tui_layer *layer, boo
  * NULL) there.  False when there are too many or out of memory: see plan->refusal. */
 bool tui_set_for_runtime(struct tui_plan *plan, const struct tui_layer_kind *kind, const char *library,
                          const char *folder);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs a command in the foreground, as a shell would.  One thread; before any other is started. */
-#ifndef TUI_RUN_H
-#define TUI_RUN_H
+#pragma once
 
 #include "tui/launch/record.h"
 
@@ -10,5 +9,3 @@
 int tui_run(const struct tui_plan *plan, int *status);
 /* Returns the exit status of a command by its wait status; ends hpctop by the same signal if one ended it. */
 int tui_run_exit(int status);
-
-#endif

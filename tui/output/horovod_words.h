@@ -1,6 +1,5 @@
 /* Words of both `hpctop horovod` and the Horovod screen: lines of numbers, and the state of a tensor on a rank. */
-#ifndef TUI_HOROVOD_WORDS_H
-#define TUI_HOROVOD_WORDS_H
+#pragma once
 
 #include "trace/horovod/horovod.h"
 #include "tui/widgets/style.h"
@@ -49,5 +48,3 @@ void tui_hvd_steps_line(const struct ana_job *job, const struct ana_hvd_set *set
 
 /* Bytes a second of a rank while it is in data operations; NAN if it was in none. */
 double tui_hvd_bandwidth(uint64_t bytes, int64_t ns);
-
-#endif

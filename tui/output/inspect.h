@@ -1,7 +1,6 @@
 /* One rank at one time, in words of screens and commands: its call with callers, partner and wait, who caused that, and
  * the program's lines. */
-#ifndef TUI_INSPECT_H
-#define TUI_INSPECT_H
+#pragma once
 
 #include "trace/timeline/state_at.h"
 #include <cjson/cJSON.h>
@@ -34,5 +33,3 @@ void tui_inspect_rows(const struct ana_job *job, const struct tui_moment *of, tu
 
 /* Returns it as JSON, for the caller to delete; NULL when out of memory.  Keys: json_keys.def. */
 cJSON *tui_inspect_json(const struct ana_job *job, const struct tui_moment *of);
-
-#endif

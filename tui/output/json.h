@@ -1,6 +1,5 @@
 /* Values of JSON as hpctop prints them: unknown is null, integers are exact.  Out of memory: the value is left out. */
-#ifndef TUI_JSON_H
-#define TUI_JSON_H
+#pragma once
 
 #include "trace/metric/table.h"
 #include <cjson/cJSON.h>
@@ -54,5 +53,3 @@ void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind,
 
 /* Adds the list "accounts" with the accounts that have time: {"account": "wait", "seconds": 1.5, "share": 0.2}. */
 void tui_json_accounts(cJSON *object, const struct ana_account *account);
-
-#endif

@@ -1,10 +1,7 @@
 /* Contents of the JSON that hpctop prints, as text: the table json_keys.def. */
-#ifndef TUI_JSON_HELP_H
-#define TUI_JSON_HELP_H
+#pragma once
 
 #include <stdio.h>
 
 /* Prints a line a document, and below it one a key: path, type, meaning, each two blanks or more apart. */
 void tui_json_help(FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The report as one page of HTML: it needs no network, and can be mailed, put into a ticket and printed. */
-#ifndef TUI_PAGE_H
-#define TUI_PAGE_H
+#pragma once
 
 #include "trace/summary/summary.h"
 #include <stdio.h>
@@ -13,5 +12,3 @@ struct ana_verdict;
  * cut, and the page says so.  False: out of memory; `to` has its own errors. */
 bool tui_page_write(struct ana_job *job, const struct ana_summary *summary, const struct ana_verdict *verdict,
                     const char *healthy, const char *said, FILE *to);
-
-#endif

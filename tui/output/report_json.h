@@ -1,6 +1,5 @@
 /* The report and the verdict as JSON, for scripts. */
-#ifndef TUI_REPORT_JSON_H
-#define TUI_REPORT_JSON_H
+#pragma once
 
 #include "trace/summary/summary.h"
 #include <cjson/cJSON.h>
@@ -40,5 +39,3 @@ void tui_node_json(cJSON *root, const struct ana_job *job);
 /* Returns the answer as one JSON object of at most 4 kB, for the caller to free; NULL when out of memory.  `folder`: as
  * typed, for commands in it. */
 char *tui_brief_json(const struct ana_job *job, const struct ana_summary *summary, const char *folder);
-
-#endif

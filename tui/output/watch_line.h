@@ -1,6 +1,5 @@
 /* A line about a running job, as `hpctop watch` prints them. */
-#ifndef TUI_WATCH_LINE_H
-#define TUI_WATCH_LINE_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -9,5 +8,3 @@
 char *tui_watch_json(const struct ana_job *job, const struct ana_summary *summary);
 /* Returns that as text, with the same rules. */
 char *tui_watch_text(const struct ana_job *job, const struct ana_summary *summary);
-
-#endif

@@ -1,7 +1,6 @@
 /* Jobs that a site has recorded: a row a job, in a file of SQLite's that several may write at once.  SQLite is found
  * at run time. */
-#ifndef TUI_JOBS_DB_H
-#define TUI_JOBS_DB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ struct tui_jobs_wanted {
 bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
                    void (*take)(void *context, const struct tui_job_row *row), void *context, char *error,
                    size_t error_size);
-
-#endif

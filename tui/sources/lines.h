@@ -1,6 +1,5 @@
 /* Source lines of call sites, from the debug information of the program's files, where these are still there. */
-#ifndef TUI_LINES_H
-#define TUI_LINES_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -26,5 +25,3 @@ bool tui_lines_busy(void);
 
 /* Lets C++ names be shown as people write them, if a C++ library is installed.  Call it before files are opened. */
 void tui_names_use(void);
-
-#endif

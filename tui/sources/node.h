@@ -1,7 +1,6 @@
 /* State of this machine while a job runs on it: NVML for its GPUs, and NCCL's RAS.  Neither needs the job.  A thread
  * asks each, since a driver may never answer; only tui_node_wait waits for them. */
-#ifndef TUI_NODE_H
-#define TUI_NODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool tui_ras_summary(const char *text, char *out, size_t size);
 
 /* The processes of the job in a status, else the ranks of its largest communicator; 0: unknown. */
 unsigned tui_ras_processes(const char *text);
-
-#endif

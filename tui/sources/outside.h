@@ -1,8 +1,7 @@
 /* Native stacks of a process that was not recorded, read from outside: /proc, process_vm_readv and the tables for
  * exceptions of its files.  A thread in a system call is not touched; one that runs is stopped while its registers and
  * the end of its stack are copied.  One thread at a time. */
-#ifndef TUI_OUTSIDE_H
-#define TUI_OUTSIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ void tui_outside_why_not(char *out, size_t size);
 
 /* Returns the processor time of a process in seconds; 0: it is not there. */
 double tui_outside_cpu_s(int pid);
-
-#endif

@@ -1,6 +1,5 @@
 /* Parallel jobs that run on this machine now, by the environments of processes that this user may read. */
-#ifndef TUI_RUNNING_H
-#define TUI_RUNNING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t m
 
 /* Finds the ranks here of the job that a process belongs to, as tui_running_ranks does. */
 size_t tui_running_siblings(int pid, struct tui_running_rank *out, size_t max);
-
-#endif

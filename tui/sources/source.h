@@ -1,6 +1,5 @@
 /* Lines of the program around a place, from the file on this machine. */
-#ifndef TUI_SOURCE_H
-#define TUI_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct tui_source {
 /* Reads the lines around `place`, "/src/app.c:17"; NULL: not known.  Opens regular files alone, and reads none that
  * was changed after `began_ns`, by the wall clock. */
 void tui_source_read(const char *place, int64_t began_ns, struct tui_source *out);
-
-#endif

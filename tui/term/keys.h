@@ -1,6 +1,5 @@
 /* Keys as a terminal gives them, and their names in tables, help and scripts. */
-#ifndef TUI_KEYS_H
-#define TUI_KEYS_H
+#pragma once
 
 /* The key of a capital letter with Ctrl. */
 #define TUI_CONTROL(letter) ((letter) - 'A' + TUI_KEY_CONTROL_A)
@@ -34,5 +33,3 @@ enum tui_key {
 
 /* The key with that name ("Enter", "F5", "x"); TUI_KEY_NONE if there is none. */
 int tui_key_of(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* Guards stdout and stderr: a trace may hold any bytes, but a terminal and JSON get text alone. */
-#ifndef TUI_OUT_H
-#define TUI_OUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@ void tui_out_guard(void);
 
 /* The stdout from before the guard.  Only ncurses uses it, which sends control sequences. */
 FILE *tui_out_terminal(void);
-
-#endif

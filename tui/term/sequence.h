@@ -1,7 +1,6 @@
 /* Escape sequences that terminals send for keys. ncurses knows TERM's sequences alone and hands the others over byte
  * by byte: here each is taken as a whole, so that none of its characters is a key of its own. */
-#ifndef TUI_SEQUENCE_H
-#define TUI_SEQUENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ bool tui_sequence_take(struct tui_sequence *sequence, unsigned ch);
 
 /* The key of a sequence that has ended, TUI_KEY_NONE for one that means nothing here. */
 int tui_sequence_key(const struct tui_sequence *sequence);
-
-#endif

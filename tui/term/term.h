@@ -1,6 +1,5 @@
 /* A terminal takes cells and gives keys.  curses.c is a real one; script.c plays a script, for tests. */
-#ifndef TUI_TERM_H
-#define TUI_TERM_H
+#pragma once
 
 #include "tui/widgets/grid.h"
 
@@ -54,5 +53,3 @@ bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, c
  *   screen [styles]     tick
  * Blank lines and lines that begin with # are skipped; the end of the script ends the session. */
 bool tui_term_script(struct tui_term *out, FILE *script, FILE *screens, int cols, int rows, bool ascii);
-
-#endif

@@ -1,6 +1,5 @@
 /* The lines of help, made from the tables of actions, columns, terms and categories: for the screen and the command. */
-#ifndef TUI_HELP_H
-#define TUI_HELP_H
+#pragma once
 
 #include "tui/views/pager.h"
 #include "tui/views/views.h"
@@ -17,5 +16,3 @@ void tui_help_about(enum tui_view_id view, int width, tui_take_line *line, void 
 
 /* Gives `line` what a view shows: its columns and its terms, in lines of at most `width` columns. */
 void tui_help_view(enum tui_view_id view, int width, tui_take_line *line, void *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* The two lower parts of Horovod's screen. */
-#ifndef TUI_VIEW_HOROVOD_H
-#define TUI_VIEW_HOROVOD_H
+#pragma once
 
 #include "tui/output/horovod_words.h"
 #include "tui/app/view.h"
@@ -11,5 +10,3 @@ void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set 
 /* Draws for each rank of the set when it submitted a tensor, or its activity instead; the worst first. */
 void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set *set, const struct ana_hvd_tensor *t,
                              struct tui_grid *grid, struct tui_rect rect);
-
-#endif

@@ -1,7 +1,6 @@
 /* Rows of the Iterations screen: a rank each, or, where not all fit, ranks that stand out and below them nodes, or
  * blocks of ranks. */
-#ifndef TUI_VIEW_ITERATION_ROWS_H
-#define TUI_VIEW_ITERATION_ROWS_H
+#pragma once
 
 #include "tui/app/view.h"
 
@@ -53,5 +52,3 @@ static inline const struct ana_iteration_cell *tui_iteration_cells(const struct 
 /* Writes what a row is called: "3", "n01" of a node, "0.." of a block. */
 void tui_iteration_row_name(const struct tui_app *app, const struct tui_iteration_rows *rows, size_t row, char *out,
                             size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations that the files of the Iterations screen share: its state, and its picture. */
-#ifndef TUI_VIEW_ITERATIONS_H
-#define TUI_VIEW_ITERATIONS_H
+#pragma once
 
 #include "tui/views/iteration_rows.h"
 
@@ -59,5 +58,3 @@ void tui_iterations_go(struct tui_app *app, const struct ana_slow_iteration *slo
 
 /* Draws loop, cells, list and legend for the state in view; the state gets their places and contents. */
 void tui_iterations_draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
-
-#endif

@@ -1,7 +1,6 @@
 /* Blocks of ranks of the matrix, as many as fit: edges of nodes are edges of blocks.  And the data that pairs of
  * blocks exchange. */
-#ifndef TUI_MATRIX_BLOCKS_H
-#define TUI_MATRIX_BLOCKS_H
+#pragma once
 
 #include "tui/app/app.h"
 
@@ -36,5 +35,3 @@ struct matrix_sum *tui_matrix_sums(const struct tui_app *app, const struct matri
 
 /* Frees their memory, and zeroes them. */
 void tui_matrix_free(struct matrix_blocks *blocks);
-
-#endif

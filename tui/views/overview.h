@@ -1,6 +1,5 @@
 /* Parts of the overview: its graphs, and further parts that a large screen has room for. */
-#ifndef TUI_VIEW_OVERVIEW_H
-#define TUI_VIEW_OVERVIEW_H
+#pragma once
 
 #include "tui/app/app.h"
 #include "tui/views/timeline.h"
@@ -51,5 +50,3 @@ uint64_t tui_call_identity(const void *data, const void *row);
 uint64_t tui_call_row(const struct tui_app *app);
 /* Moves that cursor to a row. */
 void tui_call_follow(struct tui_app *app, const void *row);
-
-#endif

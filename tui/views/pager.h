@@ -1,6 +1,5 @@
 /* Lines of a view that may be more than fit. */
-#ifndef TUI_PAGER_H
-#define TUI_PAGER_H
+#pragma once
 
 #include "tui/app/view.h"
 #include "tui/widgets/wrap.h"
@@ -19,5 +18,3 @@ void tui_pager_line(void *pager, enum tui_style style, const char *text);
 void tui_pager_end(struct tui_pager *pager, const char *keys);
 /* Scrolls; returns as tui_view.act. */
 int tui_pager_act(struct tui_pager *pager, enum tui_action action);
-
-#endif

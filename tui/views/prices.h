@@ -1,6 +1,5 @@
 /* The price list of the Why screen. */
-#ifndef TUI_VIEW_PRICES_H
-#define TUI_VIEW_PRICES_H
+#pragma once
 
 #include "tui/app/view.h"
 
@@ -12,5 +11,3 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
 int tui_price_lines(const struct tui_app *app);
 /* Opens what a line tells of, counted from 1: the segment, the call's places, the iteration in the timeline. */
 void tui_price_open(struct tui_app *app, int line);
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of the timeline: its rows, marks, drags, and lists below it. */
-#ifndef TUI_VIEW_TIMELINE_H
-#define TUI_VIEW_TIMELINE_H
+#pragma once
 
 #include "tui/app/app.h"
 #include "trace/timeline/arrows.h"
@@ -152,5 +151,3 @@ int tui_standouts_lines(const struct tui_app *app, int room, size_t ranks, bool 
 
 /* Draws the list; `chosen` is the row under its cursor, -1: the cursor is elsewhere. */
 void tui_standouts_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen);
-
-#endif

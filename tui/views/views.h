@@ -1,10 +1,7 @@
 /* All views, in the order of view.def. */
-#ifndef TUI_VIEWS_H
-#define TUI_VIEWS_H
+#pragma once
 
 #include "tui/app/view.h"
 
 /* Views, TUI_VIEWS in all, by enum tui_view_id. */
 extern const struct tui_view *const tui_views[];
-
-#endif

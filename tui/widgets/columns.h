@@ -1,7 +1,6 @@
 /* Visible columns of a table, their order and places: as the view has them, as the user chose, and as far as they fit
  * beside each other from the scroll position on. */
-#ifndef TUI_COLUMNS_H
-#define TUI_COLUMNS_H
+#pragma once
 
 #include "tui/widgets/table.h"
 
@@ -35,5 +34,3 @@ bool tui_columns_has(const struct tui_table *table, int column);
 
 /* Wants these columns in this order; the first of the view is always first.  0 columns: as the view has them. */
 void tui_columns_choose(struct tui_table *table, const int *list, int count);
-
-#endif

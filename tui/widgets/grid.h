@@ -1,8 +1,7 @@
 /* A grid of cells in memory: the contents of a screen, before a terminal gets it.  Views write it, terminals compare
  * it with their screen, tests read it as text.  Each cell is one column wide; a wider or narrower character becomes
  * '?'.  No function locks: a grid belongs to one thread. */
-#ifndef TUI_GRID_H
-#define TUI_GRID_H
+#pragma once
 
 #include "tui/widgets/style.h"
 #include <stdarg.h>
@@ -77,5 +76,3 @@ void tui_grid_write(const struct tui_grid *grid, FILE *out, bool styles);
 
 /* Copies the cells of a rectangle one line high, `down` lines further down. */
 void tui_repeat(struct tui_grid *grid, struct tui_rect line, int down);
-
-#endif

@@ -1,7 +1,6 @@
 /* Turns sizes into rectangles, by arithmetic alone.  Rectangles do not overlap and stay inside their area; a part that
  * does not fit is left out. */
-#ifndef TUI_LAYOUT_H
-#define TUI_LAYOUT_H
+#pragma once
 
 #include "tui/widgets/grid.h"
 #include <stddef.h>
@@ -37,5 +36,3 @@ size_t tui_scroll(size_t cursor, size_t top, size_t shown, size_t n);
 
 /* The rest of `area` below its first n rows; height 0 if it has no more than n. */
 struct tui_rect tui_below(struct tui_rect area, int n);
-
-#endif

@@ -1,6 +1,5 @@
 /* A grid as a picture with its colours: SVG, or a page for a browser. */
-#ifndef TUI_PICTURE_H
-#define TUI_PICTURE_H
+#pragma once
 
 #include "tui/widgets/grid.h"
 
@@ -9,5 +8,3 @@ void tui_picture_svg(const struct tui_grid *grid, FILE *out);
 
 /* Writes it as an HTML page with that title. */
 void tui_picture_html(const struct tui_grid *grid, const char *title, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Small plots in cells: sparklines, areas, bars, shades.  They use block characters, which the grid turns into ASCII
  * where a terminal needs that.  NAN is an unknown value: its cell stays blank. */
-#ifndef TUI_PLOT_H
-#define TUI_PLOT_H
+#pragma once
 
 #include "tui/widgets/grid.h"
 #include <stddef.h>
@@ -29,5 +28,3 @@ void tui_plot_bar(struct tui_grid *grid, struct tui_rect rect, int x, int y, int
 
 /* Reduces n values to m <= n, each the largest known of its group: for more values than cells. */
 void tui_plot_fold(const double *values, size_t n, double *out, size_t m);
-
-#endif

@@ -1,6 +1,5 @@
 /* Drawing of time categories: one table for the timeline's cells, its legend and the help. */
-#ifndef TUI_PLOT_CATEGORY_H
-#define TUI_PLOT_CATEGORY_H
+#pragma once
 
 #include "trace/timeline/over_time.h"
 #include "tui/widgets/grid.h"
@@ -19,5 +18,3 @@ const struct tui_category *tui_category(int category);
 
 /* The category that took most of a timeline cell; -1 when nothing is known of its time. */
 int tui_cell_category(const struct ana_timeline_cell *cell);
-
-#endif

@@ -1,6 +1,5 @@
 /* Meanings of parts of a screen, and the colours and attributes that show them (style.def). */
-#ifndef TUI_STYLE_H
-#define TUI_STYLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ enum tui_theme tui_theme_of_ground(const char *colorfgbg);
 /* The colours and attributes of a style; NORMAL's for an unknown number.  They stay until the theme changes; never
  * NULL. */
 const struct tui_look *tui_style(unsigned style);
-
-#endif

@@ -1,7 +1,6 @@
 /* A table on the screen: sorts, scrolls, searches, filters and draws its rows, once for all views.  A view gives the
  * number of rows and the contents of each cell.  The view's functions get `data`; one thread alone uses a table. */
-#ifndef TUI_TABLE_H
-#define TUI_TABLE_H
+#pragma once
 
 #include "trace/metric/metric.h"
 #include "tui/widgets/grid.h"
@@ -127,5 +126,3 @@ void tui_table_draw(struct tui_table *table, struct tui_grid *grid, struct tui_r
 
 /* Fills `out` with the contents of one cell, its text included. */
 void tui_table_text(const struct tui_table *table, size_t row, int column, struct tui_value *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Text in lines of a width. */
-#ifndef TUI_WRAP_H
-#define TUI_WRAP_H
+#pragma once
 
 #include "tui/widgets/style.h"
 
@@ -9,5 +8,3 @@ typedef void tui_take_line(void *to, enum tui_style style, const char *text);
 
 /* Passes a word and, from column `indent` on, its text to `line`, in as many lines of `width` columns as needed. */
 void tui_wrap(const char *word, int indent, const char *text, int width, tui_take_line *line, void *to);
-
-#endif

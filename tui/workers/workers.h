@@ -1,6 +1,5 @@
 /* Other processes of an MPI launch that read parts of a job. */
-#ifndef TUI_WORKERS_H
-#define TUI_WORKERS_H
+#pragma once
 
 #include "trace/job/parts.h"
 #include <stdbool.h>
@@ -61,5 +60,3 @@ bool tui_workers_read(struct tui_workers *workers, struct ana_job *job, char *sa
 /* Any other: reads what the first asks for, until all is over; `job` NULL: it could not be opened, `why` says the
  * reason. */
 void tui_workers_serve(struct tui_workers *workers, struct ana_job *job, const char *why);
-
-#endif
