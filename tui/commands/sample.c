@@ -1,6 +1,7 @@
 #include "tui/commands/sample.h"
 #include "tui/commands/command.h"
 #include "tui/sources/outside.h"
+#include "tui/sources/running.h"
 #include "trace/summary/summary.h"
 #include "trace/job/window.h"
 #include "trace/util/now.h"
@@ -91,9 +92,7 @@ static void sample(struct samples *s, double seconds)
 
 static bool is_here(const struct ana_rank *rank)
 {
-    char here[64] = "";
-    gethostname(here, sizeof here - 1);
-    return strcmp(here, rank->host) == 0 && (rank->state == ANA_RANK_RUN || rank->state == ANA_RANK_IN_MPI);
+    return tui_is_this_host(rank->host) && (rank->state == ANA_RANK_RUN || rank->state == ANA_RANK_IN_MPI);
 }
 
 /* Chooses the late ranks, if none was asked for, and one rank to compare them with: that on which the others waited

@@ -3,6 +3,7 @@
 #include "tui/commands/ask.h"
 #include "tui/commands/command.h"
 #include "tui/commands/sample.h"
+#include "tui/sources/running.h"
 
 #include "trace/members/bundle.h"
 #include "trace/stacks/stacks.h"
@@ -17,14 +18,9 @@
 /* Says why a rank does not answer, if its process is on this host. */
 static const char *explain_silence(const struct ana_rank *rank)
 {
-    char here[64] = "", path[64], text[512];
-    gethostname(here, sizeof here - 1);
-    snprintf(path, sizeof path, "/proc/%u/stat", rank->pid);
-    FILE *file = strcmp(here, rank->host) == 0 ? fopen(path, "re") : NULL;
-    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[n] = 0;
+    char text[512] = "";
+    if (tui_is_this_host(rank->host))
+        tui_read_proc((int)rank->pid, "stat", text, sizeof text);
     const char *behind = strrchr(text, ')');
     switch (behind && behind[1] ? behind[2] : 0) {
     case 'T':

@@ -46,13 +46,6 @@ static struct tui_outside_frame see_place(int pid, bool asleep_too)
     return seen.at;
 }
 
-static bool is_here(const struct ana_rank *rank)
-{
-    char here[64] = "";
-    gethostname(here, sizeof here - 1);
-    return strcmp(here, rank->host) == 0;
-}
-
 static void print_place(const char *rank, const struct tui_outside_frame *at)
 {
     if (*at->where)
@@ -65,7 +58,8 @@ static void print_running(const struct ana_job *job, size_t index)
 {
     const struct ana_rank *rank = ana_job_rank(job, index);
     const bool starts = trc_head(rank->file)->init_ticks == 0;
-    if (!is_here(rank) || !(starts ? rank->state == ANA_RANK_IN_MPI : rank->state == ANA_RANK_RUN && !rank->inside))
+    if (!tui_is_this_host(rank->host) ||
+        !(starts ? rank->state == ANA_RANK_IN_MPI : rank->state == ANA_RANK_RUN && !rank->inside))
         return;
     const struct tui_outside_frame at = see_place((int)rank->pid, starts);
     print_place(ana_rank_label(job, index).text, &at);
@@ -77,7 +71,7 @@ static void print_absent(const struct ana_job *job, const struct ana_verdict *v)
     enum { MOST_RANKS = 1024 };
     static struct tui_running_rank found[MOST_RANKS];
     const struct ana_rank *any = v->absents ? ana_job_rank(job, 0) : NULL;
-    const size_t n = any && is_here(any) ? tui_running_siblings((int)any->pid, found, MOST_RANKS) : 0;
+    const size_t n = any && tui_is_this_host(any->host) ? tui_running_siblings((int)any->pid, found, MOST_RANKS) : 0;
     for (size_t i = 0, told = 0; i < v->absents && told < NAMED; i++)
         for (size_t k = 0; k < n; k++) {
             if (found[k].rank != v->absent[i])

@@ -1,4 +1,5 @@
 #include "tui/sources/outside.h"
+#include "tui/sources/running.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/now.h"
 #include "trace/util/sort.h"
@@ -152,22 +153,19 @@ static bool read_stopped(struct tui_outside *process)
 /* Begins to read the stack: a thread that runs is told to stop.  False: this user may not, or it has ended. */
 static bool begin_read(struct tui_outside *process)
 {
-    char path[64], line[256] = "";
+    char name[64], line[256];
     unsigned long long sp, pc;
     if (process->stops)
         return true;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", process->pid, process->pid);
-    FILE *file = fopen(path, "re");
-    const bool read = file && fgets(line, sizeof line, file);
-    if (file)
-        fclose(file);
+    snprintf(name, sizeof name, "task/%d/syscall", process->pid);
+    tui_read_proc(process->pid, name, line, sizeof line);
     process->whole = strncmp(line, "running", 7) == 0;
     process->copied = 0;
     if (process->whole) {
         process->stops = ptrace(PTRACE_SEIZE, process->pid, NULL, NULL) == 0;
         return process->stops && ptrace(PTRACE_INTERRUPT, process->pid, NULL, NULL) == 0;
     }
-    const char *at = read ? strrchr(line, ' ') : NULL;
+    const char *at = strrchr(line, ' ');
     while (at && at > line && at[-1] != ' ')
         at--;
     if (!at || sscanf(at, "%llx %llx", &sp, &pc) != 2)
@@ -347,29 +345,20 @@ const struct tui_outside_frame *tui_outside_place(const struct tui_outside_stack
 
 void tui_outside_why_not(char *out, size_t size)
 {
-    char scope = '0';
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    if (file && fread(&scope, 1, 1, file) != 1)
-        scope = '0';
-    if (file)
-        fclose(file);
+    char scope[8];
+    const bool forbids = tui_read_file("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) && *scope != '0';
     snprintf(out, size, "%s",
-             scope != '0' && geteuid() ? "kernel.yama.ptrace_scope forbids it: root may look, and all may after sysctl "
-                                         "kernel.yama.ptrace_scope=0"
-             : geteuid()               ? "they are another user's, or may not be traced: root may look"
+             forbids && geteuid() ? "kernel.yama.ptrace_scope forbids it: root may look, and all may after sysctl "
+                                    "kernel.yama.ptrace_scope=0"
+             : geteuid()          ? "they are another user's, or may not be traced: root may look"
                          : "the container forbids it: start it with --cap-add SYS_PTRACE, or look from its host");
 }
 
 double tui_outside_cpu_s(int pid)
 {
-    char path[64], text[1024] = "";
+    char text[1024];
     unsigned long user = 0, kernel = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (file && fread(text, 1, sizeof text - 1, file) == 0)
-        text[0] = 0;
-    if (file)
-        fclose(file);
+    tui_read_proc(pid, "stat", text, sizeof text);
     const char *at = strrchr(text, ')');
     if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel) != 2)
         return 0;

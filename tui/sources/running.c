@@ -25,12 +25,9 @@ static const struct launcher {
     {"PMI_RANK", NULL}, /* MPICH, Intel MPI: the parent of its ranks tells jobs apart */
 };
 
-/* Reads a file of a process; returns its bytes, a zero behind them. */
-static size_t read_proc(int pid, const char *name, char *out, size_t size)
+size_t tui_read_file(const char *path, char *out, size_t size)
 {
-    char path[64];
     size_t n = 0;
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     for (ssize_t got; fd >= 0 && n + 1 < size && (got = read(fd, out + n, size - 1 - n)) > 0;)
         n += (size_t)got;
@@ -38,6 +35,20 @@ static size_t read_proc(int pid, const char *name, char *out, size_t size)
         close(fd);
     out[n] = 0;
     return n;
+}
+
+size_t tui_read_proc(int pid, const char *name, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return tui_read_file(path, out, size);
+}
+
+bool tui_is_this_host(const char *host)
+{
+    char here[64] = "";
+    gethostname(here, sizeof here - 1);
+    return strcmp(here, host) == 0;
 }
 
 /* The value of a variable in an environment of `n` bytes; NULL: it is not there. */
@@ -55,15 +66,12 @@ static bool read_stat(int pid, int *parent, double *age_s)
 {
     char stat[1024], uptime[64];
     unsigned long long start = 0;
-    read_proc(pid, "stat", stat, sizeof stat);
+    tui_read_proc(pid, "stat", stat, sizeof stat);
     const char *at = strrchr(stat, ')');
     if (!at || sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
                       parent, &start) != 2)
         return false;
-    FILE *file = fopen("/proc/uptime", "re");
-    const bool read = file && fgets(uptime, sizeof uptime, file);
-    if (file)
-        fclose(file);
+    const bool read = tui_read_file("/proc/uptime", uptime, sizeof uptime);
     *age_s = read ? strtod(uptime, NULL) - (double)start / (double)sysconf(_SC_CLK_TCK) : 0;
     return read;
 }
@@ -72,7 +80,7 @@ static bool read_stat(int pid, int *parent, double *age_s)
 static const struct launcher *launcher_of(int pid, char *job, size_t size)
 {
     static char environment[ENVIRONMENT];
-    const size_t n = read_proc(pid, "environ", environment, sizeof environment);
+    const size_t n = tui_read_proc(pid, "environ", environment, sizeof environment);
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         const char *name = launchers[i].job, *value = name ? value_of(environment, n, name) : "";
         if (!value || !value_of(environment, n, launchers[i].rank))
@@ -100,22 +108,29 @@ static bool name_job(int pid, char *job, size_t size, bool *is_first, double *ag
     return snprintf(job, size, "%s=%d", launcher->rank, parent) > 0;
 }
 
+/* Finds the first file that a process has mapped with `word` in its line of /proc/PID/maps. */
+static bool find_mapped(int pid, const char *word, char *line, size_t size)
+{
+    char path[64];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !found && fgets(line, (int)size, maps))
+        found = strchr(line, '/') && strstr(line, word);
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
 /* Writes the folder of the trace file that a process has mapped; nothing if there is none. */
 static void find_folder(int pid, char *out, size_t size)
 {
-    char path[64], line[PATH_MAX + 128];
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    FILE *maps = fopen(path, "re");
-    while (maps && fgets(line, sizeof line, maps)) {
-        char *name = strchr(line, '/'), *end = name ? strstr(name, ".hpctop\n") : NULL;
-        if (!end || end[8])
-            continue;
-        *strrchr(name, '/') = 0;
-        snprintf(out, size, "%s", name);
-        break;
-    }
-    if (maps)
-        fclose(maps);
+    char line[PATH_MAX + 128];
+    char *name = find_mapped(pid, ".hpctop\n", line, sizeof line) ? strchr(line, '/') : NULL;
+    if (!name)
+        return;
+    *strrchr(name, '/') = 0;
+    snprintf(out, size, "%s", name);
 }
 
 /* Adds a process to its job; `is_first`: its parent is no rank of the job. */
@@ -123,7 +138,7 @@ static void add_process(struct tui_running_job *job, int pid, double age_s, bool
 {
     if (!*job->folder)
         find_folder(pid, job->folder, sizeof job->folder);
-    read_proc(pid, "comm", job->program, sizeof job->program);
+    tui_read_proc(pid, "comm", job->program, sizeof job->program);
     job->program[strcspn(job->program, "\n")] = 0;
     job->ranks += is_first;
     job->age_s = age_s > job->age_s ? age_s : job->age_s;
@@ -134,7 +149,7 @@ static void add_process(struct tui_running_job *job, int pid, double age_s, bool
 static int rank_of(int pid)
 {
     static char environment[ENVIRONMENT];
-    const size_t n = read_proc(pid, "environ", environment, sizeof environment);
+    const size_t n = tui_read_proc(pid, "environ", environment, sizeof environment);
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
         const char *value = value_of(environment, n, launchers[i].rank);
         if (value)
@@ -145,15 +160,8 @@ static int rank_of(int pid)
 
 static bool has_mpi(int pid)
 {
-    char path[64], line[PATH_MAX + 128];
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    FILE *maps = fopen(path, "re");
-    while (maps && !found && fgets(line, sizeof line, maps))
-        found = strstr(line, "/libmpi") != NULL;
-    if (maps)
-        fclose(maps);
-    return found;
+    char line[PATH_MAX + 128];
+    return find_mapped(pid, "/libmpi", line, sizeof line);
 }
 
 ANA_COMPARE(by_rank, struct tui_running_rank, x->rank - y->rank, y->calls_mpi - x->calls_mpi, x->pid - y->pid)

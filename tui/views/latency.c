@@ -55,19 +55,18 @@ struct by_size {
     const char *title;
     const struct ana_metric *const *line;
     int lines;
-    const void *row[66];
-    int size_class[66];
-    uint64_t weight[66]; /* weight of a column: the heaviest stay if there is not room for all */
+    struct size_column {
+        const void *row;
+        int size_class;
+        uint64_t weight; /* the heaviest stay if there is not room for all */
+    } column[66];
     size_t count;
 };
 
 static void add_size(struct by_size *of, const void *row, int size_class, uint64_t weight)
 {
-    if (of->count == sizeof of->row / sizeof *of->row)
-        return;
-    of->row[of->count] = row;
-    of->size_class[of->count] = size_class;
-    of->weight[of->count++] = weight;
+    if (of->count < sizeof of->column / sizeof *of->column)
+        of->column[of->count++] = (struct size_column){row, size_class, weight};
 }
 
 /* Leaves out the columns with the least weight. */
@@ -76,12 +75,9 @@ static void drop_sizes(struct by_size *of, size_t room)
     while (of->count > room) {
         size_t least = 0;
         for (size_t i = 1; i < of->count; i++)
-            if (of->weight[i] < of->weight[least])
+            if (of->column[i].weight < of->column[least].weight)
                 least = i;
-        size_t after = --of->count - least;
-        memmove(&of->row[least], &of->row[least + 1], after * sizeof *of->row);
-        memmove(&of->size_class[least], &of->size_class[least + 1], after * sizeof *of->size_class);
-        memmove(&of->weight[least], &of->weight[least + 1], after * sizeof *of->weight);
+        memmove(&of->column[least], &of->column[least + 1], (--of->count - least) * sizeof *of->column);
     }
 }
 
@@ -95,11 +91,12 @@ static void draw_by_size(const struct tui_app *app, struct tui_grid *grid, struc
     tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     tui_put(grid, rect, 1, 1, TUI_STYLE_HEADER, "BYTES");
     for (size_t i = 0; i < of->count; i++)
-        tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER, ANA_SIZE_CLASS(of->size_class[i]));
+        tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 1, TUI_STYLE_HEADER,
+                      ANA_SIZE_CLASS(of->column[i].size_class));
     for (int l = 0; l < of->lines; l++) {
         tui_put(grid, rect, 1, 2 + l, TUI_STYLE_LABEL, of->line[l]->title);
         for (size_t i = 0; i < of->count; i++) {
-            double v = ana_metric_number(of->line[l], of->row[i], &app->whole);
+            double v = ana_metric_number(of->line[l], of->column[i].row, &app->whole);
             tui_put_right(grid, rect, LABEL + (int)(i + 1) * WIDTH, 2 + l, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
                           ANA_NUMBER((enum ana_unit)of->line[l]->unit, v, true));
         }
@@ -149,14 +146,14 @@ static void draw_message_sizes(const struct tui_app *app, struct tui_grid *grid,
         x += column[c].width;
         tui_put_right(grid, rect, x, 1, TUI_STYLE_HEADER, column[c].metric->title);
         for (size_t i = 0; i < of.count; i++) {
-            double v = ana_metric_number(column[c].metric, of.row[i], &app->whole);
+            double v = ana_metric_number(column[c].metric, of.column[i].row, &app->whole);
             tui_put_right(grid, rect, x, 2 + (int)i, isnan(v) ? TUI_STYLE_DIM : TUI_STYLE_NORMAL,
                           ANA_NUMBER((enum ana_unit)column[c].metric->unit, v, true));
         }
     }
     int room = rect.w - x - 3;
     for (size_t i = 0; i < of.count && room >= BAR_LEAST; i++) {
-        double rate = ana_metric_number(TUI_METRIC(SIZE_BANDWIDTH), of.row[i], &app->whole);
+        double rate = ana_metric_number(TUI_METRIC(SIZE_BANDWIDTH), of.column[i].row, &app->whole);
         tui_plot_bar(grid, rect, x + 2, 2 + (int)i, room, TUI_STYLE_BAR, best > 0 && rate > 0 ? rate / best : 0);
     }
 }
