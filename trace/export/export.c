@@ -136,7 +136,8 @@ static void walk_job(struct ana_exporting *x)
     if (x->sink->begin(x) && !x->error[0] && x->sink->event && !ana_job_walk(x->job, &x->ask->part, &walk) &&
         !(x->out && x->out->error))
         ana_export_fail(x, "out of memory, or it was ended");
-    x->sink->finish(x);
+    if (x->sink->finish)
+        x->sink->finish(x);
     if (x->sink->wants)
         ana_summary_free(&summary);
 }

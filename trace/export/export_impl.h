@@ -36,7 +36,8 @@ struct ana_exporting {
 enum ana_export_wants { ANA_EXPORT_NO_SUMS, ANA_EXPORT_COUNTERS /* exact without any event */, ANA_EXPORT_SUMS };
 
 /* A format. `begin` writes everything known before the walk; false, with x->error: it cannot. `finish` writes the
- * rest and frees the data of begin, also if begin or the walk has failed.  Without `event` there is no walk. */
+ * rest and frees the data of begin, also if begin or the walk has failed; NULL: nothing.  Without `event` there is no
+ * walk. */
 struct ana_export_sink {
     struct ana_export_format is;
     enum ana_export_wants wants;

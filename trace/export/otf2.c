@@ -86,6 +86,9 @@ static bool begin(struct ana_exporting *x)
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
+/* Writes a record to a lane. */
+#define RECORD(name, ...) expect(x, ((struct otf2 *)x->own)->lib.EvtWriter_##name(lane->writer, __VA_ARGS__))
+
 static struct otf2_lane *lane_of(struct ana_exporting *x, const struct ana_export_thread *thread)
 {
     struct otf2 *otf2 = x->own;
@@ -116,45 +119,27 @@ static void leave(struct ana_exporting *x, struct otf2_lane *lane)
         return;
     lane->at = lane->leave_at > lane->at ? lane->leave_at : lane->at;
     otf2->last = lane->at > otf2->last ? lane->at : otf2->last;
-    expect(x, otf2->lib.EvtWriter_Leave(lane->writer, NULL, lane->at, region));
+    RECORD(Leave, NULL, lane->at, region);
 }
 
 /* OTF2's number for a collective; -1: it has none. */
 static int operation_of(const struct trc_call *call)
 {
+    static const int8_t numbers[TRC_OPCLASSES] = {
+        /* + 1; 0: none */
+        [TRC_OP_BARRIER] = 1,         [TRC_OP_BCAST] = 2,    [TRC_OP_GATHER] = 3,     [TRC_OP_SCATTER] = 5,
+        [TRC_OP_ALLGATHER] = 7,       [TRC_OP_ALLTOALL] = 9, [TRC_OP_ALLREDUCE] = 12, [TRC_OP_REDUCE] = 13,
+        [TRC_OP_REDUCE_SCATTER] = 14, [TRC_OP_SCAN] = 15,    [TRC_OP_EXSCAN] = 16,    [TRC_OP_COMM_CREATE] = 18};
+    const int number = (unsigned)call->opclass < TRC_OPCLASSES ? numbers[call->opclass] - 1 : -1;
     size_t n = strlen(call->name);
     while (n > 2 && strcmp(call->name + n - 2, "_c") == 0)
         n -= 2;
-    char last = n ? call->name[n - 1] : 0;
-    int vector = last == 'v' ? 1 : last == 'w' ? 2 : 0;
-    switch (call->opclass) {
-    case TRC_OP_BARRIER:
-        return 0;
-    case TRC_OP_BCAST:
-        return 1;
-    case TRC_OP_GATHER:
-        return 2 + vector;
-    case TRC_OP_SCATTER:
-        return 4 + vector;
-    case TRC_OP_ALLGATHER:
-        return 6 + vector;
-    case TRC_OP_ALLTOALL:
-        return 8 + vector;
-    case TRC_OP_ALLREDUCE:
-        return 11;
-    case TRC_OP_REDUCE:
-        return 12;
-    case TRC_OP_REDUCE_SCATTER:
-        return strstr(call->name, "block") ? 16 : 13;
-    case TRC_OP_SCAN:
-        return 14;
-    case TRC_OP_EXSCAN:
-        return 15;
-    case TRC_OP_COMM_CREATE:
-        return strstr(call->name, "_disconnect") ? 18 : 17;
-    default:
-        return -1;
-    }
+    const char last = n ? call->name[n - 1] : 0;
+    if (number >= 2 && number <= 8) /* by the ranks' own counts, by their own types too */
+        return number + (last == 'v' ? 1 : last == 'w' ? 2 : 0);
+    if (call->opclass == TRC_OP_REDUCE_SCATTER)
+        return strstr(call->name, "block") ? 16 : number;
+    return number + (call->opclass == TRC_OP_COMM_CREATE && strstr(call->name, "_disconnect"));
 }
 
 /* The number of a request, one for its sending and one for its receiving part.  False: it is not known. */
@@ -183,39 +168,33 @@ static bool find_partner(struct ana_exporting *x, const struct ana_event *e, int
 /* Writes the message records that begin with an event: a send, or requests. */
 static void put_starts(struct ana_exporting *x, struct otf2_lane *lane, const struct ana_event *e, uint64_t at)
 {
-    const struct otf2_library *lib = &((struct otf2 *)x->own)->lib;
     const struct trc_sig *sig = e->sig;
     uint32_t comm, place;
     uint64_t request;
     bool starts = sig->flags & TRC_SIG_START;
     if (sig->flags & TRC_SIG_P2P_OUT && find_partner(x, e, sig->peer, &comm, &place)) {
         if (!starts)
-            expect(x,
-                   lib->EvtWriter_MpiSend(lane->writer, NULL, at, place, comm, (uint32_t)sig->tag, known(sig->sent)));
+            RECORD(MpiSend, NULL, at, place, comm, (uint32_t)sig->tag, known(sig->sent));
         else if (request_of(e, false, &request))
-            expect(x, lib->EvtWriter_MpiIsend(lane->writer, NULL, at, place, comm, (uint32_t)sig->tag, known(sig->sent),
-                                              request));
+            RECORD(MpiIsend, NULL, at, place, comm, (uint32_t)sig->tag, known(sig->sent), request);
     }
     if (starts && sig->flags & TRC_SIG_P2P_IN && request_of(e, true, &request))
-        expect(x, lib->EvtWriter_MpiIrecvRequest(lane->writer, NULL, at, request));
+        RECORD(MpiIrecvRequest, NULL, at, request);
     if (starts && sig->flags & TRC_SIG_COLL && operation_of(e->use->call) >= 0 && request_of(e, false, &request))
-        expect(x, lib->EvtWriter_NonBlockingCollectiveRequest(lane->writer, NULL, at, request));
+        RECORD(NonBlockingCollectiveRequest, NULL, at, request);
 }
 
 static void put_received(struct ana_exporting *x, struct otf2_lane *lane, const struct ana_event *e, uint64_t at)
 {
-    const struct otf2_library *lib = &((struct otf2 *)x->own)->lib;
     const struct trc_sig *sig = e->sig;
     uint32_t comm, place;
     uint64_t request;
     if (!find_partner(x, e, sig->source, &comm, &place))
         return;
     if (sig->flags & TRC_SIG_COMPLETE && request_of(e, true, &request))
-        expect(x, lib->EvtWriter_MpiIrecv(lane->writer, NULL, at, place, comm, (uint32_t)sig->rtag,
-                                          known(sig->received), request));
+        RECORD(MpiIrecv, NULL, at, place, comm, (uint32_t)sig->rtag, known(sig->received), request);
     else
-        expect(x,
-               lib->EvtWriter_MpiRecv(lane->writer, NULL, at, place, comm, (uint32_t)sig->rtag, known(sig->received)));
+        RECORD(MpiRecv, NULL, at, place, comm, (uint32_t)sig->rtag, known(sig->received));
 }
 
 /* The root of a collective in its communicator. */
@@ -228,42 +207,33 @@ static uint32_t root_of(struct ana_exporting *x, const struct ana_event *e, uint
 /* Whether a request that it started belongs to a send; partitioned ones, too. */
 static bool is_send(const struct trc_call *call)
 {
-    switch (call->opclass) {
-    case TRC_OP_ISEND:
-    case TRC_OP_ISSEND:
-    case TRC_OP_ISENDRECV:
-    case TRC_OP_SEND_INIT:
-    case TRC_OP_SSEND_INIT:
-        return true;
-    default:
-        return false;
-    }
+    const enum trc_opclass is = call->opclass;
+    return is == TRC_OP_ISEND || is == TRC_OP_ISSEND || is == TRC_OP_ISENDRECV || is == TRC_OP_SEND_INIT ||
+           is == TRC_OP_SSEND_INIT;
 }
 
 /* Writes the records that end with an event: receives, completions. */
 static void put_ends(struct ana_exporting *x, struct otf2_lane *lane, const struct ana_event *e, uint64_t at)
 {
-    const struct otf2_library *lib = &((struct otf2 *)x->own)->lib;
     const struct trc_sig *sig = e->sig;
     bool completes = sig->flags & TRC_SIG_COMPLETE;
     int operation = operation_of(e->use->call);
     uint64_t request;
     if (completes && sig->flags & TRC_SIG_CANCELLED) {
         if (request_of(e, sig->flags & TRC_SIG_P2P_IN, &request))
-            expect(x, lib->EvtWriter_MpiRequestCancelled(lane->writer, NULL, at, request));
+            RECORD(MpiRequestCancelled, NULL, at, request);
         return;
     }
     if (completes && !(sig->flags & TRC_SIG_P2P_IN) && is_send(e->use->call) && request_of(e, false, &request))
-        expect(x, lib->EvtWriter_MpiIsendComplete(lane->writer, NULL, at, request));
+        RECORD(MpiIsendComplete, NULL, at, request);
     if (sig->flags & TRC_SIG_P2P_IN && !(sig->flags & TRC_SIG_START))
         put_received(x, lane, e, at);
     if (!completes || operation < 0 || sig->flags & TRC_SIG_P2P_IN || !request_of(e, false, &request))
         return;
     uint32_t comm = ana_otf2_comm(x, e);
     if (comm != OTF2_NONE)
-        expect(x, lib->EvtWriter_NonBlockingCollectiveComplete(lane->writer, NULL, at, (uint8_t)operation, comm,
-                                                               root_of(x, e, comm), known(sig->sent),
-                                                               known(sig->received), request));
+        RECORD(NonBlockingCollectiveComplete, NULL, at, (uint8_t)operation, comm, root_of(x, e, comm), known(sig->sent),
+               known(sig->received), request);
 }
 
 /* Attributes of a call: how many polls it is, bytes of one without records, its call path. */
@@ -290,7 +260,6 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
                      const struct ana_event *e)
 {
     struct otf2 *otf2 = x->own;
-    const struct otf2_library *lib = &otf2->lib;
     bool collective = e->kind == TRC_RECORD_EVENT && e->sig->flags & TRC_SIG_COLL && !(e->sig->flags & TRC_SIG_START) &&
                       e->use->comm && operation_of(e->use->call) >= 0;
     bool started = e->sig->flags & TRC_SIG_START && e->sig->flags & TRC_SIG_COLL && operation_of(e->use->call) >= 0;
@@ -298,9 +267,9 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
     uint32_t region = ana_otf2_region(x, e), comm;
     leave(x, lane);
     uint64_t at = next_time(otf2, lane, ana_export_begin(thread, e));
-    expect(x, lib->EvtWriter_Enter(lane->writer, attributes_of(x, e, collective || started || message), at, region));
+    RECORD(Enter, attributes_of(x, e, collective || started || message), at, region);
     if (collective)
-        expect(x, lib->EvtWriter_MpiCollectiveBegin(lane->writer, NULL, at));
+        RECORD(MpiCollectiveBegin, NULL, at);
     if (e->kind == TRC_RECORD_EVENT)
         put_starts(x, lane, e, at);
     lane->leaving = region;
@@ -309,25 +278,23 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
         put_received(x, lane, e, next_time(otf2, lane, e->end_ns));
     if (!collective || (comm = ana_otf2_comm(x, e)) == OTF2_NONE)
         return;
-    expect(x, lib->EvtWriter_MpiCollectiveEnd(lane->writer, NULL, next_time(otf2, lane, e->end_ns),
-                                              (uint8_t)operation_of(e->use->call), comm, root_of(x, e, comm),
-                                              known(e->sig->sent), known(e->sig->received)));
+    RECORD(MpiCollectiveEnd, NULL, next_time(otf2, lane, e->end_ns), (uint8_t)operation_of(e->use->call), comm,
+           root_of(x, e, comm), known(e->sig->sent), known(e->sig->received));
 }
 
 static void put_region(struct ana_exporting *x, const struct ana_export_thread *thread, struct otf2_lane *lane,
                        const struct ana_event *e)
 {
     struct otf2 *otf2 = x->own;
-    const struct otf2_library *lib = &otf2->lib;
     uint32_t left = ana_export_regions_left(thread, e);
     struct ana_event of = *e;
     leave(x, lane);
     for (uint32_t n = thread->open.depth; n > left; n--) {
         of.sequence = thread->open.id[n - 1];
-        expect(x, lib->EvtWriter_Leave(lane->writer, NULL, next_time(otf2, lane, e->end_ns), ana_otf2_region(x, &of)));
+        RECORD(Leave, NULL, next_time(otf2, lane, e->end_ns), ana_otf2_region(x, &of));
     }
     if (e->kind == TRC_RECORD_BEGIN && thread->open.depth < TRC_REGIONS_DEEP)
-        expect(x, lib->EvtWriter_Enter(lane->writer, NULL, next_time(otf2, lane, e->begin_ns), ana_otf2_region(x, e)));
+        RECORD(Enter, NULL, next_time(otf2, lane, e->begin_ns), ana_otf2_region(x, e));
 }
 
 static void event(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *e)
@@ -363,7 +330,7 @@ static void leave_all(struct ana_exporting *x)
             leave(x, lane);
             for (uint32_t n = x->thread[t].open.depth; n > 0; n--) {
                 of.sequence = x->thread[t].open.id[n - 1];
-                expect(x, otf2->lib.EvtWriter_Leave(lane->writer, NULL, lane->at, ana_otf2_region(x, &of)));
+                RECORD(Leave, NULL, lane->at, ana_otf2_region(x, &of));
             }
         }
 }

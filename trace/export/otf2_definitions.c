@@ -126,10 +126,8 @@ struct definitions {
     bool failed;
 };
 
-static void expect(struct definitions *d, int status)
-{
-    d->failed |= status != 0;
-}
+/* Writes a definition. */
+#define DEFINE(name, ...) (d->failed |= d->lib->GlobalDefWriter_Write##name(d->writer, __VA_ARGS__) != 0)
 
 /* Writes a text and returns its number. */
 static uint32_t put_text(struct definitions *d, const char *text)
@@ -137,7 +135,7 @@ static uint32_t put_text(struct definitions *d, const char *text)
     char clean[1024];
     snprintf(clean, sizeof clean, "%s", text);
     trc_clean_text(clean);
-    expect(d, d->lib->GlobalDefWriter_WriteString(d->writer, d->strings, clean));
+    DEFINE(String, d->strings, clean);
     return d->strings++;
 }
 
@@ -147,12 +145,10 @@ static void put_hosts(struct definitions *d, uint32_t *node)
     struct ana_exporting *x = d->x;
     const struct ana_job_info info = ana_job_info(x->job);
     uint32_t class = put_text(d, "node");
-    expect(d, d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++, put_text(d, "all nodes"),
-                                                          put_text(d, "machine"), OTF2_NONE));
+    DEFINE(SystemTreeNode, d->nodes++, put_text(d, "all nodes"), put_text(d, "machine"), OTF2_NONE);
     uint32_t first = d->nodes;
     for (size_t h = 0; h < info.hosts; h++)
-        expect(d,
-               d->lib->GlobalDefWriter_WriteSystemTreeNode(d->writer, d->nodes++, put_text(d, info.host[h]), class, 0));
+        DEFINE(SystemTreeNode, d->nodes++, put_text(d, info.host[h]), class, 0);
     for (size_t i = 0; i < ana_job_ranks(x->job); i++)
         node[i] = first + ana_job_rank(x->job, i)->host_index;
 }
@@ -173,21 +169,18 @@ static void put_rank(struct definitions *d, size_t index, uint32_t node)
     char text[256];
     uint32_t own = d->locations++, gpu = OTF2_NONE;
     ana_export_rank_words(x, index, text, sizeof text);
-    expect(d, d->lib->GlobalDefWriter_WriteLocationGroup(d->writer, own, put_text(d, text), OTF2_PROCESS, node,
-                                                         OTF2_NONE));
+    DEFINE(LocationGroup, own, put_text(d, text), OTF2_PROCESS, node, OTF2_NONE);
     for (size_t t = 0; t < ana_export_threads(x, index); t++) {
         size_t thread = x->first[index] + t;
         bool is_stream = x->thread[thread].is_stream;
         if (is_stream && gpu == OTF2_NONE) {
             gpu = d->locations++;
             snprintf(text, sizeof text, "GPUs of rank %s", ana_rank_label(x->job, index).text);
-            expect(d, d->lib->GlobalDefWriter_WriteLocationGroup(d->writer, gpu, put_text(d, text), OTF2_ACCELERATOR,
-                                                                 node, own));
+            DEFINE(LocationGroup, gpu, put_text(d, text), OTF2_ACCELERATOR, node, own);
         }
         ana_export_thread_words(x, index, t, text, sizeof text);
-        expect(d, d->lib->GlobalDefWriter_WriteLocation(d->writer, thread, put_text(d, text),
-                                                        is_stream ? OTF2_STREAM : OTF2_THREAD, events_of(d, thread),
-                                                        is_stream ? gpu : own));
+        DEFINE(Location, thread, put_text(d, text), is_stream ? OTF2_STREAM : OTF2_THREAD, events_of(d, thread),
+               is_stream ? gpu : own);
     }
 }
 
@@ -205,9 +198,8 @@ static void put_ranks(struct definitions *d)
             first[i] = x->first[i]; /* a rank's messages belong to its first thread, for viewers */
             put_rank(d, i, node[i]);
         }
-        expect(d,
-               d->lib->GlobalDefWriter_WriteGroup(d->writer, d->groups++, put_text(d, "all ranks"),
-                                                  OTF2_GROUP_LOCATIONS, OTF2_PARADIGM_MPI, 0, (uint32_t)count, first));
+        DEFINE(Group, d->groups++, put_text(d, "all ranks"), OTF2_GROUP_LOCATIONS, OTF2_PARADIGM_MPI, 0,
+               (uint32_t)count, first);
     }
     free(node);
     free(first);
@@ -224,9 +216,8 @@ static void put_comms(struct definitions *d)
         uint32_t name = put_text(d, comm->name);
         d->failed |= !member;
         if (member)
-            expect(d, d->lib->GlobalDefWriter_WriteGroup(d->writer, d->groups, name, OTF2_GROUP_COMM, OTF2_PARADIGM_MPI,
-                                                         0, (uint32_t)comm->members, member));
-        expect(d, d->lib->GlobalDefWriter_WriteComm(d->writer, (uint32_t)c, name, d->groups++, OTF2_NONE, 0));
+            DEFINE(Group, d->groups, name, OTF2_GROUP_COMM, OTF2_PARADIGM_MPI, 0, (uint32_t)comm->members, member);
+        DEFINE(Comm, (uint32_t)c, name, d->groups++, OTF2_NONE, 0);
         free(member);
     }
 }
@@ -238,8 +229,8 @@ static void put_regions(struct definitions *d)
     for (size_t r = 0; r < otf2->regions.count; r++) {
         const struct otf2_region *region = ana_map_value(&otf2->regions, r);
         uint32_t name = put_text(d, region->name);
-        expect(d, d->lib->GlobalDefWriter_WriteRegion(d->writer, region->number, name, name, none,
-                                                      (uint8_t)region->role, (uint8_t)region->paradigm, 0, none, 0, 0));
+        DEFINE(Region, region->number, name, name, none, (uint8_t)region->role, (uint8_t)region->paradigm, 0, none, 0,
+               0);
     }
 }
 
@@ -248,7 +239,7 @@ static void put_paths(struct definitions *d)
     for (size_t i = 0; i < d->x->sites.count; i++) {
         const struct ana_export_site *site = ana_map_value(&d->x->sites, i);
         if (site->path)
-            expect(d, d->lib->GlobalDefWriter_WriteString(d->writer, OTF2_PATHS + site->number, site->path));
+            DEFINE(String, OTF2_PATHS + site->number, site->path);
     }
 }
 
@@ -260,22 +251,21 @@ void ana_otf2_definitions(struct ana_exporting *x)
         [OTF2_ATTRIBUTE_RECEIVED] = {"bytes received", "likewise"},
         [OTF2_ATTRIBUTE_PATH] = {"call path", "callers, the innermost first"}};
     struct otf2 *otf2 = x->own;
-    struct definitions d = {.x = x, .lib = &otf2->lib, .writer = otf2->lib.Archive_GetGlobalDefWriter(otf2->archive)};
-    if (!d.writer) {
+    struct definitions all = {.x = x, .lib = &otf2->lib, .writer = otf2->lib.Archive_GetGlobalDefWriter(otf2->archive)};
+    struct definitions *d = &all;
+    if (!d->writer) {
         ana_export_fail(x, "the OTF2 library gives no writer of definitions");
         return;
     }
-    expect(&d, d.lib->GlobalDefWriter_WriteClockProperties(d.writer, 1000000000, 0, otf2->last + 1,
-                                                           (uint64_t)ana_job_info(x->job).start_realtime_ns));
+    DEFINE(ClockProperties, 1000000000, 0, otf2->last + 1, (uint64_t)ana_job_info(x->job).start_realtime_ns);
     for (uint32_t a = 0; a < OTF2_ATTRIBUTES; a++) {
-        uint32_t name = put_text(&d, attributes[a][0]), help = put_text(&d, attributes[a][1]);
-        expect(&d, d.lib->GlobalDefWriter_WriteAttribute(d.writer, a, name, help,
-                                                         a == OTF2_ATTRIBUTE_PATH ? OTF2_STRING : OTF2_UINT64));
+        uint32_t name = put_text(d, attributes[a][0]), help = put_text(d, attributes[a][1]);
+        DEFINE(Attribute, a, name, help, a == OTF2_ATTRIBUTE_PATH ? OTF2_STRING : OTF2_UINT64);
     }
-    put_ranks(&d);
-    put_comms(&d);
-    put_regions(&d);
-    put_paths(&d);
-    if (d.failed)
+    put_ranks(d);
+    put_comms(d);
+    put_regions(d);
+    put_paths(d);
+    if (d->failed)
         ana_export_fail(x, "the OTF2 library refuses a definition");
 }

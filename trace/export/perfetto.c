@@ -37,8 +37,7 @@ static void put_job(struct ana_exporting *x)
     struct ana_job_info info = ana_job_info(x->job);
     uint32_t name = ana_perfetto_intern(x, NAME, "hpctop export"), command = ana_perfetto_intern(x, TEXT, info.command),
              mpi = ana_perfetto_intern(x, TEXT, info.mpi);
-    uint8_t *event = ana_perfetto_begin(x, 0, INSTANT, TRACK_JOB);
-    ana_proto_uint(&perfetto->p, EVENT_NAME, name);
+    uint8_t *event = ana_perfetto_begin(x, 0, INSTANT, TRACK_JOB, name, 0);
     if (info.clock_error_s >= 0)
         ana_perfetto_real(perfetto, ERROR, info.clock_error_s);
     ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, COMMAND, command);
@@ -158,13 +157,11 @@ static void put_call(struct ana_exporting *x, const struct ana_export_thread *th
     int64_t begin_ns = is_part ? e->end_ns : what == ANA_EXPORT_NESTED ? e->begin_ns : ana_export_begin(thread, e);
     if (what != ANA_EXPORT_NESTED && what != ANA_EXPORT_DEVICE)
         count_bytes(x, e->end_ns, sent, received);
-    uint8_t *event = ana_perfetto_begin(x, begin_ns, is_part ? INSTANT : SLICE_BEGIN, track);
-    ana_proto_uint(&perfetto->p, EVENT_NAME, of.name);
-    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, of.category);
+    uint8_t *event = ana_perfetto_begin(x, begin_ns, is_part ? INSTANT : SLICE_BEGIN, track, of.name, of.category);
     put_details(x, e, &of, sent, received);
     ana_perfetto_end(x, event);
     if (!is_part)
-        ana_perfetto_end(x, ana_perfetto_begin(x, e->end_ns, SLICE_END, track));
+        ana_perfetto_end(x, ana_perfetto_begin(x, e->end_ns, SLICE_END, track, 0, 0));
 }
 
 static void put_region(struct ana_exporting *x, const struct ana_export_thread *thread, const struct ana_event *e)
@@ -173,15 +170,12 @@ static void put_region(struct ana_exporting *x, const struct ana_export_thread *
     uint64_t track = perfetto->track[thread - x->thread];
     uint32_t left = ana_export_regions_left(thread, e);
     for (uint32_t n = thread->open.depth; n > left; n--)
-        ana_perfetto_end(x, ana_perfetto_begin(x, e->end_ns, SLICE_END, track));
+        ana_perfetto_end(x, ana_perfetto_begin(x, e->end_ns, SLICE_END, track, 0, 0));
     if (e->kind != TRC_RECORD_BEGIN || thread->open.depth == TRC_REGIONS_DEEP)
         return;
     uint32_t name = ana_perfetto_intern(x, NAME, ana_export_name(x, e)),
              category = ana_perfetto_intern(x, CATEGORY, "region");
-    uint8_t *event = ana_perfetto_begin(x, e->begin_ns, SLICE_BEGIN, track);
-    ana_proto_uint(&perfetto->p, EVENT_NAME, name);
-    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
-    ana_perfetto_end(x, event);
+    ana_perfetto_end(x, ana_perfetto_begin(x, e->begin_ns, SLICE_BEGIN, track, name, category));
 }
 
 static void event(struct ana_exporting *x, struct ana_export_thread *thread, const struct ana_event *e)
@@ -192,8 +186,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
         put_region(x, thread, e);
     } else if (what == ANA_EXPORT_LOST) {
         uint32_t name = ana_perfetto_intern(x, NAME, ana_export_name(x, e));
-        uint8_t *lost = ana_perfetto_begin(x, e->end_ns, INSTANT, perfetto->track[thread - x->thread]);
-        ana_proto_uint(&perfetto->p, EVENT_NAME, name);
+        uint8_t *lost = ana_perfetto_begin(x, e->end_ns, INSTANT, perfetto->track[thread - x->thread], name, 0);
         ana_perfetto_annotate(perfetto, ANNOTATION_UINT, RECORDS, e->count);
         ana_perfetto_end(x, lost);
     } else if (e->use) {
@@ -206,9 +199,8 @@ static void put_flow(struct ana_exporting *x, bool is_end, const struct ana_expo
                      const struct ana_message *m)
 {
     struct perfetto *perfetto = x->own;
-    uint8_t *event = ana_perfetto_begin(x, at_ns, INSTANT, perfetto->track[thread - x->thread]);
-    ana_proto_uint(&perfetto->p, EVENT_NAME, is_end ? perfetto->receive : perfetto->send);
-    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, perfetto->is_message);
+    uint8_t *event = ana_perfetto_begin(x, at_ns, INSTANT, perfetto->track[thread - x->thread],
+                                        is_end ? perfetto->receive : perfetto->send, perfetto->is_message);
     ana_proto_fixed(&perfetto->p, is_end ? EVENT_FLOW_END : EVENT_FLOW, perfetto->flows);
     if (m->bytes != TRC_BYTES_UNKNOWN)
         ana_perfetto_annotate(perfetto, ANNOTATION_UINT, BYTES, m->bytes);
@@ -260,16 +252,15 @@ static void instance(struct ana_exporting *x, const struct ana_instance *i)
     uint32_t name = ana_perfetto_intern(x, NAME, i->call->name),
              category = ana_perfetto_intern(x, CATEGORY, "collective"),
              who = ana_perfetto_intern(x, TEXT, ana_rank_label(x->job, last->index).text);
-    uint8_t *event = ana_perfetto_begin(x, first->begin_ns, track == TRACK_COLLECTIVES ? INSTANT : SLICE_BEGIN, track);
-    ana_proto_uint(&perfetto->p, EVENT_NAME, name);
-    ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
+    uint8_t *event = ana_perfetto_begin(x, first->begin_ns, track == TRACK_COLLECTIVES ? INSTANT : SLICE_BEGIN, track,
+                                        name, category);
     ana_perfetto_annotate(perfetto, ANNOTATION_UINT, RANKS, i->arrivals);
     ana_perfetto_annotate(perfetto, ANNOTATION_UINT, ORDER, i->sequence);
     ana_perfetto_annotate(perfetto, ANNOTATION_TEXT, LAST, who);
     ana_perfetto_annotate(perfetto, ANNOTATION_INT, SKEW, (uint64_t)(last->begin_ns - first->begin_ns));
     ana_perfetto_end(x, event);
     if (track != TRACK_COLLECTIVES)
-        ana_perfetto_end(x, ana_perfetto_begin(x, end_ns, SLICE_END, track));
+        ana_perfetto_end(x, ana_perfetto_begin(x, end_ns, SLICE_END, track, 0, 0));
 }
 
 /* Bytes a second, in a thousand steps. */
@@ -280,7 +271,7 @@ static void put_rates(struct ana_exporting *x)
     for (int way = 0; way < 2; way++)
         for (int i = 0; i < RATES; i++) {
             uint64_t bytes = (way ? perfetto->received : perfetto->sent)[i];
-            uint8_t *event = ana_perfetto_begin(x, i * step_ns, COUNTER, way ? TRACK_RECEIVED : TRACK_SENT);
+            uint8_t *event = ana_perfetto_begin(x, i * step_ns, COUNTER, way ? TRACK_RECEIVED : TRACK_SENT, 0, 0);
             ana_proto_double(&perfetto->p, EVENT_VALUE, (double)bytes / ((double)step_ns / 1e9));
             ana_perfetto_end(x, event);
         }

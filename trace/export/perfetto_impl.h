@@ -67,8 +67,10 @@ struct perfetto {
 
 /* The number of a text; one that is new gets a packet of its own, so none must be open. */
 uint32_t ana_perfetto_intern(struct ana_exporting *x, enum perfetto_kind kind, const char *text);
-/* Begins a packet with an event of this type on a track, and returns what ana_perfetto_end wants. */
-uint8_t *ana_perfetto_begin(struct ana_exporting *x, int64_t at_ns, int type, uint64_t track);
+/* Begins a packet with an event of this type on a track, and returns what ana_perfetto_end wants.  Its name and its
+ * category are interned texts; 0: none. */
+uint8_t *ana_perfetto_begin(struct ana_exporting *x, int64_t at_ns, int type, uint64_t track, uint32_t name,
+                            uint32_t category);
 /* Ends the event and its packet. */
 void ana_perfetto_end(struct ana_exporting *x, uint8_t *event);
 /* Fields of an annotation: a number, one that may be negative, an interned text. */

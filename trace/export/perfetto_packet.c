@@ -71,7 +71,8 @@ uint32_t ana_perfetto_intern(struct ana_exporting *x, enum perfetto_kind kind, c
     return made;
 }
 
-uint8_t *ana_perfetto_begin(struct ana_exporting *x, int64_t at_ns, int type, uint64_t track)
+uint8_t *ana_perfetto_begin(struct ana_exporting *x, int64_t at_ns, int type, uint64_t track, uint32_t name,
+                            uint32_t category)
 {
     struct perfetto *perfetto = x->own;
     begin_packet(x);
@@ -79,6 +80,10 @@ uint8_t *ana_perfetto_begin(struct ana_exporting *x, int64_t at_ns, int type, ui
     uint8_t *event = ana_proto_begin(&perfetto->p, PACKET_EVENT);
     ana_proto_uint(&perfetto->p, EVENT_TYPE, (uint64_t)type);
     ana_proto_uint(&perfetto->p, EVENT_TRACK, track);
+    if (name)
+        ana_proto_uint(&perfetto->p, EVENT_NAME, name);
+    if (category)
+        ana_proto_uint(&perfetto->p, EVENT_CATEGORY, category);
     return event;
 }
 

@@ -123,14 +123,8 @@ static bool begin(struct ana_exporting *x)
     return true;
 }
 
-static void finish(struct ana_exporting *x)
-{
-    (void)x;
-}
-
 const struct ana_export_sink ana_export_talp = {
     .is = {"talp", "talp.json", "POP's metrics as TALP's JSON, for TALP-Pages", false},
     .wants = ANA_EXPORT_COUNTERS,
     .begin = begin,
-    .finish = finish,
 };
