@@ -294,30 +294,8 @@ static int find_next_row(struct tui_app *app, enum tui_action action)
 
 typedef int handler(struct tui_app *app, enum tui_action action);
 static handler *const handlers[TUI_ACTIONS] = {
-    [TUI_ACTION_VIEW_OVERVIEW] = open_view,   [TUI_ACTION_VIEW_RANKS] = open_view,
-    [TUI_ACTION_VIEW_LATENCY] = open_view,    [TUI_ACTION_VIEW_MATRIX] = open_view,
-    [TUI_ACTION_VIEW_IMBALANCE] = open_view,  [TUI_ACTION_VIEW_TIMELINE] = open_view,
-    [TUI_ACTION_VIEW_CALLS] = open_view,      [TUI_ACTION_VIEW_VERDICT] = open_view,
-    [TUI_ACTION_VIEW_HOROVOD] = open_view,    [TUI_ACTION_VIEW_NCCL] = open_view,
-    [TUI_ACTION_VIEW_ITERATIONS] = open_view, [TUI_ACTION_VIEW_FILES] = open_view,
-    [TUI_ACTION_VIEW_GPU] = open_view,        [TUI_ACTION_VIEW_DIFF] = open_view,
-    [TUI_ACTION_FIND] = open_prompt,          [TUI_ACTION_JUMP] = open_prompt,
-    [TUI_ACTION_FILTER] = open_prompt,        [TUI_ACTION_HELP] = open_help,
-    [TUI_ACTION_QUIT] = return_reaction,      [TUI_ACTION_UP] = move_cursor,
-    [TUI_ACTION_DOWN] = move_cursor,          [TUI_ACTION_PAGE_UP] = move_cursor,
-    [TUI_ACTION_PAGE_DOWN] = move_cursor,     [TUI_ACTION_FIRST] = move_cursor,
-    [TUI_ACTION_LAST] = move_cursor,          [TUI_ACTION_BACK] = go_back,
-    [TUI_ACTION_FREEZE] = toggle_freeze,      [TUI_ACTION_ZOOM_IN] = zoom_range,
-    [TUI_ACTION_ZOOM_OUT] = zoom_range,       [TUI_ACTION_ZOOM_ALL] = zoom_to_all,
-    [TUI_ACTION_EARLIER] = shift_range,       [TUI_ACTION_LATER] = shift_range,
-    [TUI_ACTION_FOLLOW] = toggle_follow,      [TUI_ACTION_TAG] = tag_rank,
-    [TUI_ACTION_UNTAG] = untag_all,           [TUI_ACTION_SORT_NEXT] = sort_table,
-    [TUI_ACTION_SORT_PREVIOUS] = sort_table,  [TUI_ACTION_SORT_INVERT] = sort_table,
-    [TUI_ACTION_MARK] = await_letter,         [TUI_ACTION_TO_MARK] = await_letter,
-    [TUI_ACTION_LEFT] = scroll_columns,       [TUI_ACTION_RIGHT] = scroll_columns,
-    [TUI_ACTION_COLUMNS] = choose_columns,    [TUI_ACTION_FIND_NEXT] = find_next_row,
-    [TUI_ACTION_COPY] = return_reaction,      [TUI_ACTION_COPY_TABLE] = return_reaction,
-    [TUI_ACTION_REPAINT] = return_reaction,   [TUI_ACTION_INSPECT] = inspect,
+#define ACTION(id, label, keys, views, handler, help) [TUI_ACTION_##id] = handler,
+#include "tui/app/action.def"
 };
 
 int tui_app_step(struct tui_app *app, enum tui_action action)

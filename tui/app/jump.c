@@ -41,7 +41,7 @@ static void show_window(struct tui_app *app, int64_t begin_ns, int64_t end_ns)
 static void jump_to_time(struct tui_app *app, const char *argument)
 {
     char from[64];
-    int64_t begin_ns = 0, end_ns = app->info.elapsed_ns, old_begin, old_end;
+    int64_t begin_ns = 0, end_ns = app->info.elapsed_ns;
     const char *dash = strchr(argument, '-');
     snprintf(from, sizeof from, "%.*s", dash ? (int)(dash - argument) : (int)strlen(argument), argument);
     bool good = (dash == argument || ana_moment_of_text(from, &begin_ns)) && (!dash || dash[1] || dash > argument);
@@ -53,12 +53,8 @@ static void jump_to_time(struct tui_app *app, const char *argument)
         complain(app, "%s ends before it begins", argument);
     else if (dash)
         show_window(app, begin_ns, end_ns);
-    else {
-        tui_app_range(app, &old_begin, &old_end);
-        put_cursor(app, begin_ns);
-        if (begin_ns < old_begin || begin_ns >= old_end)
-            tui_app_set_range(app, begin_ns - (old_end - old_begin) / 2, begin_ns + (old_end - old_begin) / 2);
-    }
+    else
+        tui_app_go_to_time(app, begin_ns);
 }
 
 static void jump_to_iter(struct tui_app *app, const char *argument)

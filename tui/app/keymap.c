@@ -9,7 +9,7 @@
      IN(FILES) + IN(HOROVOD) + IN(NCCL) + IN(GPU))
 
 static const struct tui_action_info actions[TUI_ACTIONS] = {
-#define ACTION(id, label, keys, views, help) [TUI_ACTION_##id] = {#id, label, keys, help, views},
+#define ACTION(id, label, keys, views, handler, help) [TUI_ACTION_##id] = {#id, label, keys, help, views},
 #include "tui/app/action.def"
 };
 

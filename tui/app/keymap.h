@@ -15,7 +15,7 @@ enum tui_view_id {
 
 enum tui_action {
     TUI_ACTION_NONE,
-#define ACTION(id, label, keys, views, help) TUI_ACTION_##id,
+#define ACTION(id, label, keys, views, handler, help) TUI_ACTION_##id,
 #include "tui/app/action.def"
     TUI_ACTIONS
 };
