@@ -11,15 +11,9 @@ static struct ana_act *add_act(struct ana_player *p, uint32_t *number)
 {
     struct ana_acts *acts = &p->acts;
     size_t last = acts->count / ANA_ACTS;
-    if (acts->count % ANA_ACTS == 0) {
-        struct ana_act **moved = realloc(acts->piece, (last + 1) * sizeof *moved);
-        if (!moved)
-            return NULL;
-        acts->piece = moved;
-        moved[last] = calloc(ANA_ACTS, sizeof **moved);
-        if (!moved[last])
-            return NULL;
-    }
+    if (acts->count % ANA_ACTS == 0 && (!ana_grow_alone(&acts->piece, last, sizeof *acts->piece) ||
+                                        !(acts->piece[last] = calloc(ANA_ACTS, sizeof **acts->piece))))
+        return NULL;
     *number = (uint32_t)acts->count;
     return &acts->piece[last][acts->count++ % ANA_ACTS];
 }

@@ -1,4 +1,5 @@
 #include "trace/diff/diff_impl.h"
+#include "trace/util/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,9 @@ static void key_of(const struct ana_portion *p, uint64_t key[3])
 /* Adds the times of a portion to another of its name and takes them away.  False: out of memory. */
 static bool take_over(struct ana_portion *to, struct ana_portion *from)
 {
-    if (from->blocks > to->room) {
-        struct ana_portion_time *moved = realloc(to->ns, from->blocks * sizeof *moved);
-        if (!moved)
-            return false;
-        to->ns = moved;
-        to->room = from->blocks;
-    }
+    to->room = (uint32_t)ana_lengthen(&to->ns, to->room, from->blocks, sizeof *to->ns);
+    if (from->blocks > to->room)
+        return false;
     while (to->blocks < from->blocks)
         to->ns[to->blocks++] = (struct ana_portion_time){0, 0};
     for (uint32_t i = 0; i < from->blocks; i++) {

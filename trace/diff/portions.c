@@ -177,14 +177,9 @@ static void fold_blocks(struct ana_portions *out)
 /* Makes room for a block of a portion.  False: out of memory. */
 static bool grow_blocks(struct ana_portion *p, uint32_t block)
 {
-    if (block >= p->room) {
-        uint32_t more = block < 4 ? 8 : block * 2;
-        struct ana_portion_time *moved = realloc(p->ns, more * sizeof *moved);
-        if (!moved)
-            return false;
-        p->ns = moved;
-        p->room = more;
-    }
+    p->room = (uint32_t)ana_lengthen(&p->ns, p->room, block + 1, sizeof *p->ns);
+    if (block >= p->room)
+        return false;
     while (p->blocks <= block)
         p->ns[p->blocks++] = (struct ana_portion_time){0, 0};
     return true;

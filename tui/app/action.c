@@ -269,10 +269,8 @@ static int take_letter(struct tui_app *app, int key)
         return show_message(app,
                             letter ? "there is no such mark" : "there are no marks: M sets one, :note writes a note");
     for (size_t i = 0; i < app->rank_count; i++)
-        if (strcmp(TUI_RANK_NAME(app, i), mark->rank) == 0) {
-            tui_app_choose_rank(app, i);
+        if (strcmp(TUI_RANK_NAME(app, i), mark->rank) == 0)
             tui_tree_reveal(app, i);
-        }
     if (app->view != TUI_VIEW_TIMELINE)
         tui_app_open(app, TUI_VIEW_TIMELINE);
     tui_app_go_to_time(app, mark->at_ns);
@@ -339,7 +337,6 @@ static int close_prompt(struct tui_app *app)
     } else if (asked == TUI_PROMPT_FIND && app->line.text[0]) {
         for (size_t i = 0; i < app->rank_count; i++)
             if (strcmp(TUI_RANK_NAME(app, i), app->line.text) == 0) {
-                tui_app_choose_rank(app, i);
                 tui_tree_reveal(app, i);
                 return TUI_REDRAW;
             }

@@ -1,4 +1,5 @@
 #include "tui/app/app.h"
+#include "trace/util/grow.h"
 #include "trace/util/sort.h"
 
 #include <string.h>
@@ -25,14 +26,8 @@ static bool is_open(const struct tui_tree *tree, uint64_t identity)
 /* Adds a row; returns its number, UINT32_MAX: out of memory. */
 static uint32_t add_row(struct tui_tree *tree, struct tui_row row)
 {
-    if (tree->rows == tree->room) {
-        size_t room = tree->room ? tree->room * 2 : 64;
-        struct tui_row *grown = realloc(tree->row, room * sizeof *grown);
-        if (!grown)
-            return UINT32_MAX;
-        tree->row = grown;
-        tree->room = room;
-    }
+    if (!ana_grow(&tree->row, tree->rows, &tree->room, sizeof *tree->row))
+        return UINT32_MAX;
     row.is_rank = row.count == 1;
     if (row.is_rank)
         row.identity = *row.member + 1;
@@ -248,6 +243,7 @@ void tui_tree_reveal(struct tui_app *app, size_t index)
 {
     enum { LEVELS = 3 };
     struct tui_tree *tree = &app->tree;
+    tui_app_choose_rank(app, index);
     for (int i = 0; i < LEVELS && tree->rows && index < tree->alike.ranks && tree->row_of[index] < tree->rows; i++) {
         const struct tui_row *row = &tree->row[tree->row_of[index]];
         if (row->is_rank || row->open)

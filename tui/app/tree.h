@@ -47,7 +47,7 @@ void tui_tree_toggle(struct tui_app *app, const struct tui_row *row);
 /* Closes all rows.  False: none was open. */
 bool tui_tree_close(struct tui_app *app);
 
-/* Opens what hides a rank, so that it has a row of its own. */
+/* Puts the cursor on a rank, and opens what hides it, so that it has a row of its own. */
 void tui_tree_reveal(struct tui_app *app, size_t index);
 
 /* The row of the cursor of all views; its number, 0 where there is none. */

@@ -7,6 +7,7 @@
 #include "trace/session/session.h"
 #include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
+#include "trace/util/grow.h"
 #include "trace/util/sort.h"
 
 #include <dirent.h>
@@ -78,20 +79,17 @@ static bool has_suffix(const char *name)
 /* Lists the readable trace files.  Returns their number; -1: out of memory. */
 static int list_files(struct file **out)
 {
-    int n = 0, room = 0;
+    int n = 0;
+    size_t room = 0;
     struct dirent *entry;
     DIR *open = opendir(here);
     *out = NULL;
     while (open && (entry = readdir(open))) {
         struct trc_file *file;
         char error[256];
-        if (n == room) {
-            struct file *grown = realloc(*out, (size_t)(room = 2 * room + 64) * sizeof **out);
-            if (!grown) {
-                closedir(open);
-                return -1;
-            }
-            *out = grown;
+        if (!ana_grow(out, (size_t)n, &room, sizeof **out)) {
+            closedir(open);
+            return -1;
         }
         struct file *f = &(*out)[n];
         snprintf(f->path, sizeof f->path, "./%.255s", entry->d_name);

@@ -1,5 +1,6 @@
 /* Words, lists and values of a plan. */
 #include "tui/launch/record.h"
+#include "trace/util/grow.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,18 +9,11 @@
 bool tui_words_insert(struct tui_words *words, size_t at, const char *word)
 {
     char *copy = strdup(word);
-    if (words->count + 2 > words->room) {
-        size_t room = words->room ? 2 * words->room : 32;
-        char **wider = realloc(words->word, room * sizeof *wider);
-        if (!wider) {
-            free(copy);
-            return false;
-        }
-        words->word = wider;
-        words->room = room;
-    }
-    if (!copy)
+    words->room = ana_lengthen(&words->word, words->room, words->count + 2, sizeof *words->word);
+    if (!copy || words->count + 2 > words->room) {
+        free(copy);
         return false;
+    }
     memmove(words->word + at + 1, words->word + at, (words->count - at) * sizeof *words->word);
     words->word[at] = copy;
     words->word[++words->count] = NULL;

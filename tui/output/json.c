@@ -1,5 +1,6 @@
 #include "tui/output/json.h"
 #include "trace/metric/exact.h"
+#include "trace/util/grow.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,13 +158,8 @@ struct text_sink {
 /* Returns room for `more` bytes behind the text; NULL: out of memory. */
 static char *reach(struct text_sink *to, size_t more)
 {
-    if (to->used + more > to->room && !to->failed) {
-        size_t room = (to->used + more) * 2;
-        char *grown = realloc(to->text, room);
-        to->failed = !grown;
-        to->text = grown ? grown : to->text;
-        to->room = grown ? room : to->room;
-    }
+    to->room = ana_lengthen(&to->text, to->room, to->used + more, 1);
+    to->failed |= to->used + more > to->room;
     return to->failed ? NULL : to->text + to->used;
 }
 

@@ -250,9 +250,8 @@ static int act_on_waits(struct tui_app *app, enum tui_action action)
         o->chosen =
             action == TUI_ACTION_LAST || o->chosen + page > count_groups(o) ? count_groups(o) : o->chosen + page;
     else if (action == TUI_ACTION_DEEPER) {
-        tui_app_choose_rank(app, o->waits.group[o->chosen - 1].culprit);
         tui_app_open(app, TUI_VIEW_TIMELINE);
-        tui_tree_reveal(app, app->cursor_rank);
+        tui_tree_reveal(app, o->waits.group[o->chosen - 1].culprit);
     } else
         return TUI_UNHANDLED;
     return TUI_REDRAW;

@@ -68,7 +68,6 @@ void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
         return;
     }
     const struct slow_instant *at = &slow[place->at - 1];
-    tui_app_choose_rank(app, at->index);
     tui_tree_reveal(app, at->index);
     tui_app_go_to_time(app, at->at_ns);
     snprintf(app->message, sizeof app->message, "%d of %d: rank %s, %s  %.120s", place->at, n,

@@ -244,13 +244,6 @@ static int move_rank(struct tui_app *app, long rows)
     return TUI_REDRAW;
 }
 
-/* Puts the cursor on a rank, and opens what hides it. */
-static void show_rank(struct tui_app *app, size_t index)
-{
-    tui_app_choose_rank(app, index);
-    tui_tree_reveal(app, index);
-}
-
 static int move_time(struct tui_app *app, long cells)
 {
     int64_t begin, end;
@@ -273,7 +266,7 @@ static int go_to_other_end(struct tui_app *app)
         snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
         return TUI_REDRAW;
     }
-    show_rank(app, state.other_index);
+    tui_tree_reveal(app, state.other_index);
     move_cursor(app, state.other_begin_ns);
     return TUI_REDRAW;
 }
@@ -309,7 +302,7 @@ static int act_in_list(struct tui_app *app, enum tui_action action)
     else if (action == TUI_ACTION_DOWN)
         o->chosen += o->chosen + 1 < (int)s->standout_count;
     else if (action == TUI_ACTION_DEEPER && o->chosen < (int)s->standout_count) {
-        show_rank(app, s->standouts[o->chosen].index);
+        tui_tree_reveal(app, s->standouts[o->chosen].index);
         move_cursor(app, s->standouts[o->chosen].at_ns);
     } else
         return TUI_UNHANDLED;

@@ -1,5 +1,6 @@
 #include "tui/widgets/columns.h"
 #include "tui/widgets/layout.h"
+#include "trace/util/grow.h"
 #include "trace/util/hash.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/sort.h"
@@ -225,18 +226,10 @@ void tui_table_update(struct tui_table *table)
             table->sort--;
         table->started = true;
     }
-    size_t rows = count_rows(table);
-    if (rows > table->room) {
-        uint32_t *order = realloc(table->order, rows * sizeof *order);
-        if (!order)
-            rows = table->room;
-        else {
-            table->order = order;
-            table->room = rows;
-        }
-    }
+    const size_t rows = count_rows(table);
+    table->room = ana_lengthen(&table->order, table->room, rows, sizeof *table->order);
     table->count = 0;
-    for (size_t row = 0; row < rows; row++)
+    for (size_t row = 0; row < rows && row < table->room; row++)
         if (!table->filter[0] || contains(table, row, table->filter))
             table->order[table->count++] = (uint32_t)row;
     sort_rows(table);
