@@ -197,14 +197,7 @@ static int move_cursor(struct tui_app *app, enum tui_action action)
     struct tui_table *table = &app->table[app->view];
     if (!view->table)
         return TUI_REDRAW;
-    long page = table->drawn.h > 2 ? table->drawn.h - 2 : 1;
-    long delta = action == TUI_ACTION_UP          ? -1
-                 : action == TUI_ACTION_DOWN      ? 1
-                 : action == TUI_ACTION_PAGE_UP   ? -page
-                 : action == TUI_ACTION_PAGE_DOWN ? page
-                 : action == TUI_ACTION_FIRST     ? -(long)table->count
-                                                  : (long)table->count;
-    tui_table_move(table, delta);
+    tui_table_move(table, tui_action_move(action, table->drawn.h > 2 ? table->drawn.h - 2 : 1).lines);
     follow(app);
     return TUI_REDRAW;
 }

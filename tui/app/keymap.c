@@ -1,5 +1,6 @@
 #include "tui/app/keymap.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define EVERYWHERE ((1u << TUI_VIEWS) - 1)
@@ -18,6 +19,19 @@ const struct tui_action_info *tui_action_info(enum tui_action action)
     if (action <= TUI_ACTION_NONE || action >= TUI_ACTIONS)
         return NULL;
     return &actions[action];
+}
+
+struct tui_move tui_action_move(enum tui_action action, long page)
+{
+    const struct tui_move moves[TUI_ACTIONS] = {[TUI_ACTION_UP] = {-1, 0},
+                                                [TUI_ACTION_DOWN] = {1, 0},
+                                                [TUI_ACTION_PAGE_UP] = {-page, 0},
+                                                [TUI_ACTION_PAGE_DOWN] = {page, 0},
+                                                [TUI_ACTION_FIRST] = {-LONG_MAX / 2, 0},
+                                                [TUI_ACTION_LAST] = {LONG_MAX / 2, 0},
+                                                [TUI_ACTION_LEFT] = {0, -1},
+                                                [TUI_ACTION_RIGHT] = {0, 1}};
+    return moves[action];
 }
 
 bool tui_action_key(enum tui_action action, size_t i, char *name, size_t size)

@@ -232,23 +232,18 @@ static int act_on_waits(struct tui_app *app, enum tui_action action)
 {
     struct own *o = own(app);
     const struct tui_table *table = &app->table[TUI_VIEW_IMBALANCE];
-    int page = o->lower.h > 2 ? o->lower.h - 2 : 1;
+    const long lines = tui_action_move(action, o->lower.h > 2 ? o->lower.h - 2 : 1).lines;
     bool below = o->lower.h && count_groups(o);
-    if (action == TUI_ACTION_DOWN && below && (o->chosen || table->cursor + 1 >= table->count))
-        o->chosen += o->chosen < count_groups(o);
-    else if (action == TUI_ACTION_BACK && o->chosen)
+    if (action == TUI_ACTION_DOWN && below && !o->chosen && table->cursor + 1 >= table->count)
+        o->chosen = 1;
+    else if ((action == TUI_ACTION_BACK && o->chosen) || (action == TUI_ACTION_UP && o->chosen == 1))
         o->chosen = 0;
     else if (action == TUI_ACTION_WINDOW_LIST && below)
         o->chosen = !o->chosen;
     else if (!o->chosen)
         return TUI_UNHANDLED;
-    else if (action == TUI_ACTION_UP)
-        o->chosen--;
-    else if (action == TUI_ACTION_PAGE_UP || action == TUI_ACTION_FIRST)
-        o->chosen = action == TUI_ACTION_FIRST || o->chosen <= page ? 1 : o->chosen - page;
-    else if (action == TUI_ACTION_PAGE_DOWN || action == TUI_ACTION_LAST)
-        o->chosen =
-            action == TUI_ACTION_LAST || o->chosen + page > count_groups(o) ? count_groups(o) : o->chosen + page;
+    else if (lines)
+        o->chosen = 1 + (int)tui_step((size_t)o->chosen - 1, lines, (size_t)count_groups(o));
     else if (action == TUI_ACTION_DEEPER) {
         tui_app_open(app, TUI_VIEW_TIMELINE);
         tui_tree_reveal(app, o->waits.group[o->chosen - 1].culprit);

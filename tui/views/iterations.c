@@ -179,12 +179,12 @@ static bool move_ranks(struct tui_app *app, long lines)
 {
     struct tui_iterations *o = tui_iterations_of(app);
     const struct tui_iteration_rows *rows = &o->rows;
-    long n = (long)(rows->folded ? rows->count : tui_app_shown(app));
-    long at = rows->folded ? (long)rows->cursor : (long)tui_app_shown_position(app, app->cursor_rank), to = at + lines;
-    if ((to < 0 && at == 0) || (to >= n && at == n - 1))
+    const size_t n = rows->folded ? rows->count : tui_app_shown(app),
+                 at = rows->folded ? rows->cursor : tui_app_shown_position(app, app->cursor_rank),
+                 to = tui_step(at, lines, n);
+    if (to == at)
         return false;
-    to = to < 0 ? 0 : to >= n ? n - 1 : to;
-    tui_app_choose_rank(app, rows->folded ? rows->row[to].first : tui_app_shown_rank(app, (size_t)to));
+    tui_app_choose_rank(app, rows->folded ? rows->row[to].first : tui_app_shown_rank(app, to));
     return true;
 }
 
@@ -212,8 +212,7 @@ static int move_rows(struct tui_app *app, long lines)
 static int move_cells(struct tui_app *app, long cells)
 {
     struct tui_iterations *o = tui_iterations_of(app);
-    long to = (long)tui_iterations_cell(o, o->at) + cells, last = (long)o->look.cells - 1;
-    o->at = o->chosen = tui_iterations_first(o, (size_t)(to < 0 ? 0 : to > last ? last : to));
+    o->at = o->chosen = tui_iterations_first(o, tui_step(tui_iterations_cell(o, o->at), cells, o->look.cells));
     o->focus = o->focus == TUI_FOCUS_LOOP ? TUI_FOCUS_MAP : o->focus;
     return TUI_REDRAW;
 }
@@ -241,19 +240,11 @@ static int act_on_iterations(struct tui_app *app, enum tui_action action)
     struct tui_iterations *o = tui_iterations_of(app);
     if (!app->summary.iterations.levels || !o->look.cells)
         return TUI_UNHANDLED;
+    const struct tui_move move = tui_action_move(action, o->drawn.h > 1 ? o->drawn.h : 1);
     switch (action) {
-    case TUI_ACTION_UP:
-    case TUI_ACTION_DOWN:
-        return move_rows(app, action == TUI_ACTION_UP ? -1 : 1);
-    case TUI_ACTION_PAGE_UP:
-    case TUI_ACTION_PAGE_DOWN:
-        return move_rows(app, (action == TUI_ACTION_PAGE_UP ? -1L : 1L) * (o->drawn.h > 1 ? o->drawn.h : 1));
-    case TUI_ACTION_LEFT:
-    case TUI_ACTION_RIGHT:
-        return move_cells(app, action == TUI_ACTION_LEFT ? -1 : 1);
     case TUI_ACTION_FIRST:
     case TUI_ACTION_LAST:
-        return move_cells(app, action == TUI_ACTION_FIRST ? LONG_MIN / 2 : LONG_MAX / 2);
+        return move_cells(app, move.lines);
     case TUI_ACTION_ZOOM_IN:
     case TUI_ACTION_ZOOM_OUT:
         return zoom(app, action == TUI_ACTION_ZOOM_IN);
@@ -268,7 +259,7 @@ static int act_on_iterations(struct tui_app *app, enum tui_action action)
     case TUI_ACTION_BACK:
         return go_out(app);
     default:
-        return TUI_UNHANDLED;
+        return move.lines ? move_rows(app, move.lines) : move.columns ? move_cells(app, move.columns) : TUI_UNHANDLED;
     }
 }
 

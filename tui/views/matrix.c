@@ -374,9 +374,8 @@ static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_r
 static void move_cursor(const struct tui_app *app, size_t *cursor, long delta)
 {
     const struct matrix_blocks *blocks = &own(app)->blocks;
-    long last = (long)blocks->count - 1, to = (long)tui_matrix_block(blocks, *cursor) + delta;
     if (blocks->count)
-        *cursor = blocks->edge[to < 0 ? 0 : to > last ? last : to];
+        *cursor = blocks->edge[tui_step(tui_matrix_block(blocks, *cursor), delta, blocks->count)];
 }
 
 /* Puts the cursor in time on the longest call that sends from the rank under the cursor to its partner. */
@@ -391,25 +390,13 @@ static void inspect_pair(struct tui_app *app)
 
 static int act_on_matrix(struct tui_app *app, enum tui_action action)
 {
-    long page = own(app)->down > 1 ? (long)own(app)->down : 1;
+    const struct tui_move move = tui_action_move(action, own(app)->down > 1 ? (long)own(app)->down : 1);
     size_t n = app->rank_count;
     if (!n)
         return TUI_UNHANDLED;
     if (action >= TUI_ACTION_UP && action <= TUI_ACTION_DEEPER) /* moves */
         tui_app_choose_rank(app, app->cursor_rank);
     switch (action) {
-    case TUI_ACTION_UP:
-    case TUI_ACTION_DOWN:
-        move_cursor(app, &app->cursor_rank, action == TUI_ACTION_UP ? -1 : 1);
-        return TUI_REDRAW;
-    case TUI_ACTION_LEFT:
-    case TUI_ACTION_RIGHT:
-        move_cursor(app, &app->cursor_peer, action == TUI_ACTION_LEFT ? -1 : 1);
-        return TUI_REDRAW;
-    case TUI_ACTION_PAGE_UP:
-    case TUI_ACTION_PAGE_DOWN:
-        move_cursor(app, &app->cursor_rank, action == TUI_ACTION_PAGE_UP ? -page : page);
-        return TUI_REDRAW;
     case TUI_ACTION_FIRST:
     case TUI_ACTION_LAST:
         app->cursor_rank = app->cursor_peer = action == TUI_ACTION_FIRST ? 0 : n - 1;
@@ -432,7 +419,10 @@ static int act_on_matrix(struct tui_app *app, enum tui_action action)
         app->unfolded = false;
         return TUI_REDRAW;
     default:
-        return TUI_UNHANDLED;
+        if (!move.lines && !move.columns)
+            return TUI_UNHANDLED;
+        move_cursor(app, move.lines ? &app->cursor_rank : &app->cursor_peer, move.lines + move.columns);
+        return TUI_REDRAW;
     }
 }
 

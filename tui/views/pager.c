@@ -27,18 +27,9 @@ void tui_pager_end(struct tui_pager *pager, const char *keys)
 
 int tui_pager_act(struct tui_pager *pager, enum tui_action action)
 {
-    size_t by = pager->page > 1 ? pager->page - 1 : 1,
-           last = pager->count > pager->page ? pager->count - pager->page : 0;
-    size_t *top = &pager->top;
-    if (action == TUI_ACTION_UP || action == TUI_ACTION_DOWN)
-        by = 1;
-    if (action == TUI_ACTION_FIRST || action == TUI_ACTION_LAST)
-        by = last;
-    if (action == TUI_ACTION_UP || action == TUI_ACTION_PAGE_UP || action == TUI_ACTION_FIRST)
-        *top = *top > by ? *top - by : 0;
-    else if (action == TUI_ACTION_DOWN || action == TUI_ACTION_PAGE_DOWN || action == TUI_ACTION_LAST)
-        *top = *top + by < last ? *top + by : last;
-    else
+    const long lines = tui_action_move(action, pager->page > 1 ? (long)pager->page - 1 : 1).lines;
+    if (!lines)
         return TUI_UNHANDLED;
+    pager->top = tui_step(pager->top, lines, pager->count > pager->page ? pager->count - pager->page + 1 : 1);
     return TUI_REDRAW;
 }

@@ -238,9 +238,8 @@ static void move_cursor(struct tui_app *app, int64_t at)
 
 static int move_rank(struct tui_app *app, long rows)
 {
-    long n = (long)app->tree.rows, to = (long)tui_tree_cursor(app) + rows;
-    if (n > 0)
-        tui_tree_choose(app, &app->tree.row[to < 0 ? 0 : to >= n ? n - 1 : to]);
+    if (app->tree.rows)
+        tui_tree_choose(app, &app->tree.row[tui_step(tui_tree_cursor(app), rows, app->tree.rows)]);
     return TUI_REDRAW;
 }
 
@@ -323,19 +322,8 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
     if (done != TUI_UNHANDLED)
         return done;
     long lines = own(app)->tall ? own(app)->drawn.h / own(app)->tall : 1, page = lines > 1 ? lines - 1 : 1;
+    const struct tui_move move = tui_action_move(action, page);
     switch (action) {
-    case TUI_ACTION_UP:
-        return move_rank(app, -1);
-    case TUI_ACTION_DOWN:
-        return move_rank(app, 1);
-    case TUI_ACTION_PAGE_UP:
-        return move_rank(app, -page);
-    case TUI_ACTION_PAGE_DOWN:
-        return move_rank(app, page);
-    case TUI_ACTION_LEFT:
-        return move_time(app, -1);
-    case TUI_ACTION_RIGHT:
-        return move_time(app, 1);
     case TUI_ACTION_FIRST:
         move_cursor(app, 0);
         return TUI_REDRAW;
@@ -370,7 +358,7 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
     case TUI_ACTION_BACK:
         return own(app)->rows.many && tui_tree_close(app) ? TUI_REDRAW : TUI_UNHANDLED;
     default:
-        return TUI_UNHANDLED;
+        return move.lines ? move_rank(app, move.lines) : move.columns ? move_time(app, move.columns) : TUI_UNHANDLED;
     }
 }
 

@@ -82,3 +82,9 @@ size_t tui_scroll(size_t cursor, size_t top, size_t shown, size_t n)
         top = cursor - shown + 1;
     return top + shown > n ? (n > shown ? n - shown : 0) : top;
 }
+
+size_t tui_step(size_t at, long by, size_t n)
+{
+    const long last = n ? (long)n - 1 : 0, to = by > last ? last : by < -last - 1 ? 0 : (long)at + by;
+    return to < 0 ? 0 : (size_t)(to > last ? last : to);
+}

@@ -34,5 +34,8 @@ struct tui_screen tui_screen_layout(int cols, int rows);
  * below the last one. */
 size_t tui_scroll(size_t cursor, size_t top, size_t shown, size_t n);
 
+/* A place among `n`, `by` further on: at most the first or last. */
+size_t tui_step(size_t at, long by, size_t n);
+
 /* The rest of `area` below its first n rows; height 0 if it has no more than n. */
 struct tui_rect tui_below(struct tui_rect area, int n);

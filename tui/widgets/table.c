@@ -246,9 +246,7 @@ void tui_table_move(struct tui_table *table, long delta)
 {
     if (!table->count)
         return;
-    long last = (long)table->count - 1;
-    long to = delta > last ? last : delta < -last ? (long)table->cursor + -last : (long)table->cursor + delta;
-    table->cursor = (size_t)(to < 0 ? 0 : to > last ? last : to);
+    table->cursor = tui_step(table->cursor, delta, table->count);
     remember_cursor(table);
 }
 
