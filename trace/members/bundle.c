@@ -16,12 +16,6 @@
 #define AT_ONCE 256u /* files that are opened until whoever watches is asked again */
 #define SOME    512u /* files that are read at a look where nothing is expected to change */
 
-static bool has_suffix(const char *name)
-{
-    size_t n = strlen(name), s = strlen(ANA_SUFFIX);
-    return n > s && strcmp(name + n - s, ANA_SUFFIX) == 0;
-}
-
 static char *join_path(const char *folder, const char *name)
 {
     size_t n = strlen(folder) + strlen(name) + 2;
@@ -249,7 +243,7 @@ size_t ana_bundle_scan(struct ana_bundle *bundle)
         fstat(dirfd(dir), &st);
         /* Known files are recognized by their directory entries, without a system call a file. */
         for (struct dirent *entry; (entry = readdir(dir));)
-            if (has_suffix(entry->d_name) && !ana_map_find(&bundle->known, st.st_dev, entry->d_ino, 0))
+            if (trc_ends_in(entry->d_name, ANA_SUFFIX) && !ana_map_find(&bundle->known, st.st_dev, entry->d_ino, 0))
                 add_file(bundle, join_path(bundle->place[i], entry->d_name), &folder);
         closedir(dir);
     }
@@ -310,7 +304,7 @@ static int64_t newest_in(const char *folder)
         return 0;
     for (struct dirent *entry; (entry = readdir(dir));) {
         struct stat st;
-        char *path = has_suffix(entry->d_name) ? join_path(folder, entry->d_name) : NULL;
+        char *path = trc_ends_in(entry->d_name, ANA_SUFFIX) ? join_path(folder, entry->d_name) : NULL;
         if (path && stat(path, &st) == 0) {
             int64_t t = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
             newest = t > newest ? t : newest;

@@ -63,3 +63,9 @@ const char *trc_base_name(const char *path)
     const char *slash = path ? strrchr(path, '/') : NULL;
     return slash && slash[1] ? slash + 1 : path;
 }
+
+bool trc_ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}

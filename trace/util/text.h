@@ -3,6 +3,7 @@
 #ifndef TRC_TEXT_H
 #define TRC_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Returns the length in bytes of the character at the begin of `text`, a text of `size` bytes.  0: it must not be
@@ -18,5 +19,8 @@ const char *trc_text_defuse(const char *text);
 
 /* Returns a path without its folders: the text after the last slash, unless that is empty.  NULL gives NULL. */
 const char *trc_base_name(const char *path);
+
+/* Whether a text has something before `end`, and then ends in it. */
+bool trc_ends_in(const char *text, const char *end);
 
 #endif

@@ -1,5 +1,6 @@
 #include "tui/app/palette.h"
 #include "tui/app/jump.h"
+#include "trace/util/text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -75,8 +76,7 @@ static void list_names(const struct tui_app *app, struct list *list, const char 
     else if (strcmp(word, "site") == 0)
         for (size_t i = 0; i < s->site_count; i++) {
             const char *place = s->sites[i].line ? s->sites[i].line : s->sites[i].function;
-            const char *slash = place ? strrchr(place, '/') : NULL;
-            add_name(list, word, slash ? slash + 1 : place, typed);
+            add_name(list, word, trc_base_name(place), typed);
         }
 }
 

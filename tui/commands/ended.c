@@ -2,6 +2,7 @@
 #include "tui/sources/lines.h"
 #include "trace/job/comms.h"
 #include "trace/summary/summary.h"
+#include "trace/util/text.h"
 #include "trace/members/unseen.h"
 #include "trace/session/session.h"
 #include "trace/headline/headline.h"
@@ -24,12 +25,6 @@ static bool is_newer(struct timespec a, struct timespec b)
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t n = strlen(name), m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
 /* Returns when the newest trace file of a folder was written; zeros: it has none. */
 static struct timespec newest_in(const char *folder)
 {
@@ -37,7 +32,7 @@ static struct timespec newest_in(const char *folder)
     struct stat info;
     DIR *dir = opendir(folder);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (ends_with(entry->d_name, ".hpctop") && !fstatat(dirfd(dir), entry->d_name, &info, 0) &&
+        if (trc_ends_in(entry->d_name, ".hpctop") && !fstatat(dirfd(dir), entry->d_name, &info, 0) &&
             is_newer(info.st_mtim, newest))
             newest = info.st_mtim;
     if (dir)

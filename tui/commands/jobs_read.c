@@ -9,6 +9,7 @@
 #include "trace/verdict/verdict.h"
 #include "trace/util/grow.h"
 #include "trace/util/sort.h"
+#include "trace/util/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -70,12 +71,6 @@ struct file {
     char path[260], run[64];
 };
 
-static bool has_suffix(const char *name)
-{
-    size_t n = strlen(name);
-    return n > 7 && strcmp(name + n - 7, ".hpctop") == 0;
-}
-
 /* Lists the readable trace files.  Returns their number; -1: out of memory. */
 static int list_files(struct file **out)
 {
@@ -93,7 +88,7 @@ static int list_files(struct file **out)
         }
         struct file *f = &(*out)[n];
         snprintf(f->path, sizeof f->path, "./%.255s", entry->d_name);
-        if (!has_suffix(entry->d_name) || trc_open(f->path, &file, error, sizeof error) != TRC_OK)
+        if (!trc_ends_in(entry->d_name, ".hpctop") || trc_open(f->path, &file, error, sizeof error) != TRC_OK)
             continue;
         copy(f->run, sizeof f->run, trc_head(file)->job);
         trc_close(file);

@@ -77,8 +77,7 @@ static bool is_script(const char *word)
         return false;
     snprintf(line, sizeof line, "%s", elf.interpreter);
     name = strtok(line, " \t");
-    size_t length = name ? strlen(name) : 0;
-    if (length > 4 && strcmp(name + length - 4, "/env") == 0)
+    if (name && trc_ends_in(name, "/env"))
         name = strtok(NULL, " \t");
     const struct tui_layer_kind *kind = name ? tui_layer_kind_of(name, false) : NULL;
     return kind && kind->role == TUI_LAYER_SHELL;
