@@ -33,7 +33,7 @@ static void bash_option(void *none, const char *option, const char *help)
     printf(" %s", option);
 }
 
-static int print_bash(void)
+void tui_print_bash(void)
 {
     const struct tui_command *command;
     int n = 0;
@@ -66,7 +66,6 @@ static int print_bash(void)
     printf(") ]]; then\n        mapfile -t COMPREPLY < <(compgen -c -- \"$word\")\n    else\n"
            "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n    fi\n}\n"
            "complete -o filenames -F _hpctop hpctop\n");
-    return tui_finish(TUI_EXIT_OK);
 }
 
 /* ---- zsh --------------------------------------------------------------------------------------------------------- */
@@ -80,7 +79,7 @@ static void zsh_option(void *none, const char *option, const char *help)
     print_quoted(text);
 }
 
-static int print_zsh(void)
+void tui_print_zsh(void)
 {
     const struct tui_command *command;
     int n = 0;
@@ -104,7 +103,6 @@ static int print_zsh(void)
             printf("%s%s", n++ ? "|" : "", command->name);
     printf(") ]]; then\n    (( i = ${words[(i)--]} ))\n    (( i = i < CURRENT ? i : 2 ))\n"
            "    shift i words\n    (( CURRENT -= i ))\n    _normal\nelse\n    _files -/\nfi\n");
-    return tui_finish(TUI_EXIT_OK);
 }
 
 /* ---- fish -------------------------------------------------------------------------------------------------------- */
@@ -122,7 +120,7 @@ static void fish_option(void *of, const char *option, const char *help)
     putchar('\n');
 }
 
-static int print_fish(void)
+void tui_print_fish(void)
 {
     const struct tui_command *command;
     printf("# hpctop %s: completion for fish\ncomplete -c hpctop -f\n", HPCTOP_VERSION);
@@ -142,10 +140,4 @@ static int print_fish(void)
         const char *of = command > tui_commands ? command->name : "";
         tui_each_option(command->name, fish_option, &of);
     }
-    return tui_finish(TUI_EXIT_OK);
-}
-
-int tui_print_completion(const char *shell)
-{
-    return strcmp(shell, "bash") == 0 ? print_bash() : strcmp(shell, "zsh") == 0 ? print_zsh() : print_fish();
 }

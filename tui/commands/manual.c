@@ -4,6 +4,7 @@
 #include "tui/views/help_lines.h"
 #include "tui/commands/manual.h"
 #include "trace/export/export.h"
+#include "trace/format/version.h"
 
 #include <string.h>
 
@@ -34,6 +35,12 @@ static void print_entry(const char *word, const char *meaning)
 const struct tui_variable tui_own_variables[] = {
 #define VARIABLE(name, help) {name, "", "", help},
 #include "tui/commands/environment.def"
+    {NULL, NULL, NULL, NULL}};
+
+const struct tui_variable tui_libtrace_variables[] = {
+#define OPTION(field, variable, type, value, help) {variable, #type, value, help},
+#include "trace/format/options.def"
+#undef OPTION
     {NULL, NULL, NULL, NULL}};
 
 /* Prints a command and, indented, its options. */
@@ -86,9 +93,9 @@ static const char *const libtrace_examples[] = {
     "sets all that a container or a launcher needs",
     NULL};
 
-static void print_title(const char *title, int section, const char *version, const char *name, const char *about)
+static void print_title(const char *title, int section, const char *name, const char *about)
 {
-    printf(".TH %s %d \"\" \"hpctop %s\" \"\"\n.SH NAME\n%s \\- %s\n", title, section, version, name, about);
+    printf(".TH %s %d \"\" \"hpctop %s\" \"\"\n.SH NAME\n%s \\- %s\n", title, section, HPCTOP_VERSION, name, about);
 }
 
 static void print_examples(const char *const *example)
@@ -98,19 +105,18 @@ static void print_examples(const char *const *example)
         print_entry(example[0], example[1]);
 }
 
-int tui_print_libtrace_manual(const char *version, const struct tui_variable *variables, size_t n)
+void tui_print_libtrace_manual(void)
 {
-    print_title("LIBTRACE", 7, version, "libtrace", "records the MPI and NCCL calls of a job");
+    print_title("LIBTRACE", 7, "libtrace", "records the MPI and NCCL calls of a job");
     print_examples(libtrace_examples);
     printf(".SH DESCRIPTION\nlibtrace.so is loaded into every process of a job by LD_PRELOAD.\n"
            "In those that call MPI or NCCL it writes one trace file, which can be read at any time and survives\n"
            "kill \\-9; all others it leaves alone.\nIt changes nothing that the program does.\n"
            ".BR hpctop (1)\nshows what is in the files.\n.SH ENVIRONMENT\nAll optional.\n");
-    for (size_t i = 0; i < n; i++) {
+    for (const struct tui_variable *v = tui_libtrace_variables; v->name; v++) {
         char text[512];
-        bool has_default = variables[i].value[0];
-        snprintf(text, sizeof text, "%s%s%s", variables[i].help, has_default ? "; default " : "", variables[i].value);
-        print_entry(variables[i].name, text);
+        snprintf(text, sizeof text, "%s%s%s", v->help, v->value[0] ? "; default " : "", v->value);
+        print_entry(v->name, text);
     }
     printf(".SH FILES\n");
     print_entry("hpctop-<job id>/*.hpctop", "one trace file a rank");
@@ -119,13 +125,12 @@ int tui_print_libtrace_manual(const char *version, const struct tui_variable *va
     print_entry("hpctop-<job id>/live.request", "asks one process a node for a digest; who watches makes it");
     print_entry("hpctop-<job id>/*.live", "what the ranks of one node are at, while somebody watches");
     printf(".SH SEE ALSO\n.BR hpctop (1),\n.BR hpctop\\-format (5)\n");
-    return tui_finish(TUI_EXIT_OK);
 }
 
-int tui_print_manual(const char *version)
+void tui_print_manual(void)
 {
     const struct tui_command *command;
-    print_title("HPCTOP", 1, version, "hpctop", "top for parallel jobs");
+    print_title("HPCTOP", 1, "hpctop", "top for parallel jobs");
     print_examples(own_examples);
     printf(".SH SYNOPSIS\n");
     for (command = tui_commands; command->name; command++) {
@@ -163,5 +168,4 @@ int tui_print_manual(const char *version)
 #define STATUS(status, means) print_entry(status, means);
 #include "tui/commands/exit.def"
     printf(".PP\nrecord ends as its command does.\n.SH SEE ALSO\n.BR libtrace (7),\n.BR hpctop\\-format (5)\n");
-    return tui_finish(TUI_EXIT_OK);
 }

@@ -1,23 +1,18 @@
-/* The manual page. */
+/* What hpctop help prints but its own text: the manual pages, completion for shells. */
 #pragma once
-
-#include <stddef.h>
 
 /* An environment variable, or an option. */
 struct tui_variable {
     const char *name, *type, *value, *help;
 };
 
-/* The environment variables of hpctop, and the options of all commands, whose type is the command; a name of NULL ends
- * them. */
-extern const struct tui_variable tui_own_variables[], tui_options[];
+/* The environment variables of hpctop and of libtrace.so, and the options of all commands, whose type is the command; a
+ * name of NULL ends them. */
+extern const struct tui_variable tui_own_variables[], tui_libtrace_variables[], tui_options[];
 
 /* The topics of hpctop help that are no commands, with blanks between; static. */
 const char *tui_help_topics(void);
-/* Prints completion for a shell, "bash", "zsh" or "fish"; returns the exit status. */
-int tui_print_completion(const char *shell);
-
-/* Prints hpctop(1) as roff on stdout; returns the exit status. */
-int tui_print_manual(const char *version);
-/* Prints libtrace(7) in the same form, with n environment variables. */
-int tui_print_libtrace_manual(const char *version, const struct tui_variable *variables, size_t n);
+/* Prints completion for a shell on stdout. */
+void tui_print_bash(void), tui_print_zsh(void), tui_print_fish(void);
+/* Prints hpctop(1) and libtrace(7) as roff on stdout. */
+void tui_print_manual(void), tui_print_libtrace_manual(void);

@@ -34,32 +34,32 @@ static const char *type_name(const struct ana_metric *metric)
     }
 }
 
-static void print_key(FILE *out, const char *path, const char *type, const char *help)
+static void print_key(const char *path, const char *type, const char *help)
 {
-    fprintf(out, "  %-38s  %-24s  %s\n", path, type, help);
+    printf("  %-38s  %-24s  %s\n", path, type, help);
 }
 
-static void print_rows(FILE *out, const struct key *list)
+static void print_rows(const struct key *list)
 {
     struct ana_column columns[ANA_METRICS];
     size_t n = ana_table_keys(list->kind, columns);
     char path[80], type[32];
     snprintf(path, sizeof path, "%s[]", list->path);
-    print_key(out, path, "object", list->help);
+    print_key(path, "object", list->help);
     for (size_t i = 0; i < n; i++) {
         snprintf(path, sizeof path, "%s[].%s", list->path, columns[i].title);
         snprintf(type, sizeof type, "%s or null", type_name(columns[i].metric));
-        print_key(out, path, type, columns[i].metric->help);
+        print_key(path, type, columns[i].metric->help);
     }
 }
 
-void tui_json_help(FILE *out)
+void tui_json_help(void)
 {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].document)
-            fprintf(out, "%s%s: %s\n\n", i ? "\n" : "", keys[i].path, keys[i].help);
+            printf("%s%s: %s\n\n", i ? "\n" : "", keys[i].path, keys[i].help);
         else if (keys[i].type)
-            print_key(out, keys[i].path, keys[i].type, keys[i].help);
+            print_key(keys[i].path, keys[i].type, keys[i].help);
         else
-            print_rows(out, &keys[i]);
+            print_rows(&keys[i]);
 }
