@@ -1,6 +1,7 @@
 #include "tui/term/keys.h"
 
 #include "tui/widgets/grid.h"
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -23,23 +24,16 @@ static const struct {
              {"Home", TUI_KEY_HOME},
              {"End", TUI_KEY_END},
              {"PgUp", TUI_KEY_PAGE_UP},
-             {"PgDn", TUI_KEY_PAGE_DOWN},
-             {"F1", TUI_KEY_F1},
-             {"F2", TUI_KEY_F1 + 1},
-             {"F3", TUI_KEY_F1 + 2},
-             {"F4", TUI_KEY_F1 + 3},
-             {"F5", TUI_KEY_F1 + 4},
-             {"F6", TUI_KEY_F1 + 5},
-             {"F7", TUI_KEY_F1 + 6},
-             {"F8", TUI_KEY_F1 + 7},
-             {"F9", TUI_KEY_F1 + 8},
-             {"F10", TUI_KEY_F10}};
+             {"PgDn", TUI_KEY_PAGE_DOWN}};
 
 int tui_key_of(const char *name)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i].name, name) == 0)
             return names[i].key;
+    const int number = name[0] == 'F' ? atoi(name + 1) : 0;
+    if (number >= 1 && number <= 10)
+        return TUI_KEY_F1 + number - 1;
     if (strlen(name) == 3 && name[0] == 'C' && name[1] == '-' && name[2] >= 'a' && name[2] <= 'z')
         return TUI_CONTROL(name[2] - 'a' + 'A');
     uint32_t ch = tui_decode(&name);

@@ -67,15 +67,15 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
         s->next.kind = TUI_EVENT_NONE;
         return event;
     }
-    for (;;) {
+    while (event.kind == TUI_EVENT_NONE) {
         if ((event.key = take_key(s)) != TUI_KEY_NONE) {
             event.kind = TUI_EVENT_KEY;
-            return event;
+            break;
         }
         s->rest = NULL;
         if (!fgets(s->line, sizeof s->line, s->in)) {
             event.kind = TUI_EVENT_END;
-            return event;
+            break;
         }
         s->number++;
         s->line[strcspn(s->line, "\n")] = 0;
@@ -83,39 +83,32 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
         int length = 0;
         if (sscanf(s->line, "%15s %n%15s", word, &length, argument) < 1 || word[0] == '#')
             continue;
+        const bool drags = strcmp(word, "drag") == 0, holds = strcmp(word, "hold") == 0;
         if (strcmp(word, "size") == 0 && sscanf(argument, "%dx%d", &s->cols, &s->rows) == 2) {
             event.kind = TUI_EVENT_RESIZE;
-            return event;
         } else if (strcmp(word, "key") == 0 || strcmp(word, "text") == 0) {
             s->is_text = word[0] == 't';
             s->rest = s->line + length;
         } else if (strcmp(word, "click") == 0 && sscanf(s->line + length, "%d %d", &event.x, &event.y) == 2) {
             event.kind = TUI_EVENT_CLICK;
-            return event;
-        } else if (strcmp(word, "drag") == 0 &&
+        } else if ((drags || holds) &&
                    sscanf(s->line + length, "%d %d %d %d", &event.x, &event.y, &s->next.x, &s->next.y) == 4) {
             event.kind = TUI_EVENT_CLICK;
-            s->next.kind = TUI_EVENT_RELEASE;
-            return event;
-        } else if (strcmp(word, "hold") == 0 &&
-                   sscanf(s->line + length, "%d %d %d %d", &event.x, &event.y, &s->next.x, &s->next.y) == 4) {
-            event.kind = TUI_EVENT_CLICK;
-            s->next.kind = TUI_EVENT_DRAG;
-            return event;
+            s->next.kind = drags ? TUI_EVENT_RELEASE : TUI_EVENT_DRAG;
         } else if (strcmp(word, "wheel") == 0 || strcmp(word, "zoom") == 0) {
             event.kind = TUI_EVENT_WHEEL;
             event.control = word[0] == 'z' && sscanf(s->line + length, "%*s %d %d", &event.x, &event.y) == 2;
             event.key = strcmp(argument, "up") == 0 ? -1 : 1;
-            return event;
         } else if (strcmp(word, "screen") == 0) {
             fprintf(s->out, "---- %dx%d\n", s->shown.cols, s->shown.rows);
             tui_grid_write(&s->shown, s->out, strcmp(argument, "styles") == 0);
         } else if (strcmp(word, "tick") == 0) {
-            return event;
+            break;
         } else {
             fprintf(s->out, "line %d: not understood: %s\n", s->number, s->line);
         }
     }
+    return event;
 }
 
 static void close_script(void *data)
