@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BETWEEN_NS  50000000 /* between samples, on average */
 #define PATIENCE_NS 1000000000

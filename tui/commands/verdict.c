@@ -12,7 +12,6 @@
 #include "trace/session/session.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SAMPLE_S    1.0            /* between two samples of a running job */

@@ -10,7 +10,6 @@
 #include "tui/output/json.h"
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Adds the stretches of time in which recording was switched off. */
 static void add_off(cJSON *root, const struct ana_job *job)

@@ -56,17 +56,17 @@ static const struct column {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Writes SQL: a part for each column, with commas between, inside of `before` and `after`. */
-static const char *with_columns(char *out, size_t size, const char *before, const char *const part[3], bool named,
-                                const char *after)
+/* Writes SQL: `each` (NULL: its type) for each column, with commas between, inside of `before` and `after`. */
+static void with_columns(char *out, size_t size, const char *before, const char *each, bool named, const char *after)
 {
+    static const char *const types[] = {[TEXT] = " TEXT", [WHOLE] = " INTEGER", [REAL] = " REAL"};
+    TRC_ASSERT_ROWS(types, REAL);
     size_t n = (size_t)snprintf(out, size, "%s", before);
     for (int c = 0; c < COLUMNS && n < size; c++)
         n += (size_t)snprintf(out + n, size - n, "%s%s%s", c ? "," : "", named ? columns[c].name : "",
-                              part[columns[c].kind]);
+                              each ? each : types[columns[c].kind]);
     if (n < size)
         snprintf(out + n, size - n, "%s", after);
-    return out;
 }
 enum { SQL = 1024 };
 
@@ -114,9 +114,7 @@ struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size
         return NULL;
     }
     char sql[SQL];
-    static const char *const types[] = {[TEXT] = " TEXT", [WHOLE] = " INTEGER", [REAL] = " REAL"};
-    TRC_ASSERT_ROWS(types, REAL);
-    with_columns(sql, sizeof sql, "CREATE TABLE IF NOT EXISTS jobs (", types, true,
+    with_columns(sql, sizeof sql, "CREATE TABLE IF NOT EXISTS jobs (", NULL, true,
                  ", PRIMARY KEY (folder, run)); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);");
     if (db->open_v2(path, &db->db, make ? OPEN_WRITE | OPEN_MAKE : OPEN_READ, NULL) == OK &&
         db->busy_timeout(db->db, WAIT_MS) == OK &&
@@ -169,10 +167,8 @@ static void bind_column(struct tui_jobs_db *db, void *statement, int c, const st
 bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *error, size_t error_size)
 {
     void *statement = NULL;
-    static const char *const mark[] = {"?", "?", "?"};
-    TRC_ASSERT_ROWS(mark, REAL);
     char sql[SQL];
-    with_columns(sql, sizeof sql, "INSERT OR REPLACE INTO jobs VALUES (", mark, false, ")");
+    with_columns(sql, sizeof sql, "INSERT OR REPLACE INTO jobs VALUES (", "?", false, ")");
     if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
         return say_error(db, error, error_size);
     for (int c = 0; c < COLUMNS; c++)
@@ -212,10 +208,8 @@ bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
                    size_t error_size)
 {
     void *statement = NULL;
-    static const char *const nothing[] = {"", "", ""};
-    TRC_ASSERT_ROWS(nothing, REAL);
     char sql[SQL];
-    with_columns(sql, sizeof sql, "SELECT ", nothing, true,
+    with_columns(sql, sizeof sql, "SELECT ", "", true,
                  db->older ? FROM("(SELECT *, '' AS said FROM jobs)") : FROM("jobs"));
     if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
         return say_error(db, error, error_size);

@@ -122,41 +122,25 @@ static void fill_tensor_cell(const void *data, const void *row, const struct tui
     size_t first;
     const struct ana_hvd_tensor *t = row;
     const struct ana_hvd_set *set = find_set(app, t);
-    switch (column - columns) {
-    case WAITS:
+    const long c = column - columns;
+    if (c == WAITS)
         out->number = t->pending ? (double)(set->now_ns - t->since_ns) : NAN;
-        break;
-    case MISSING:
+    else if (c == MISSING) {
         out->number = t->pending ? (double)count_missing(set, t, &first) : NAN;
         out->style = out->number > 0 ? TUI_STYLE_TROUBLE : TUI_STYLE_NORMAL;
-        break;
-    case RANKS:
+    } else if (c == RANKS)
         fill_rank_cells(set, t, own(app)->cells ? own(app)->cells : 16, out);
-        break;
-    case TENSOR:
-        snprintf(out->text, sizeof out->text, "%.127s", t->name);
-        break;
-    case STATE: {
+    else if (c == TENSOR || c == OPERATION)
+        snprintf(out->text, sizeof out->text, "%.127s", c == TENSOR ? t->name : ana_hvd_op_name(t->op));
+    else if (c == STATE) {
         const struct tui_hvd_look *look = tui_hvd_look(fill_rank_cells(set, t, 1, &all));
         snprintf(out->text, sizeof out->text, "%s", look->word);
         out->style = look->style;
-        break;
-    }
-    case DONE:
-        out->number = (double)t->done;
-        break;
-    case OPERATION:
-        snprintf(out->text, sizeof out->text, "%s", ana_hvd_op_name(t->op));
-        break;
-    case ELEMENTS:
-        out->number = t->elements ? (double)t->elements : NAN;
-        break;
-    case STEP:
-        out->number = t->step ? (double)t->step : NAN;
-        break;
-    case SET:
+    } else if (c == SET)
         out->number = (double)(set - app->horovod->set);
-        break;
+    else {
+        const uint64_t count = c == DONE ? t->done : c == ELEMENTS ? t->elements : t->step;
+        out->number = count || c == DONE ? (double)count : NAN;
     }
 }
 
