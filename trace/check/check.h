@@ -12,12 +12,12 @@ enum ana_check_class {
 
 enum ana_check_weight { ANA_CHECK_WEIGHT_ERROR, ANA_CHECK_WEIGHT_NOTE };
 
-/* The name of a class, as in texts and JSON; static. */
-const char *ana_check_name(enum ana_check_class id);
-/* Whether a class is an error of the program, or only worth a look. */
-enum ana_check_weight ana_check_weight(enum ana_check_class id);
-/* Returns the description of a class of error; static. */
-const char *ana_check_text(enum ana_check_class id);
+/* The classes: a name, as in texts and JSON; an error of the program, or only worth a look; a description. */
+extern const struct ana_check_row {
+    const char *name;
+    enum ana_check_weight weight;
+    const char *text;
+} ana_check_rows[ANA_CHECK_CLASSES];
 
 /* A call at a place in the program. */
 struct ana_place {

@@ -9,29 +9,10 @@
 
 #define PLACES 16u /* places kept of one finding */
 
-static const struct {
-    const char *name;
-    enum ana_check_weight weight;
-    const char *text;
-} class_of[] = {
+const struct ana_check_row ana_check_rows[] = {
 #define CHECK_CLASS(id, name, weight, text) {name, ANA_CHECK_WEIGHT_##weight, text},
 #include "trace/check/check_class.def"
 };
-
-const char *ana_check_name(enum ana_check_class id)
-{
-    return class_of[id].name;
-}
-
-enum ana_check_weight ana_check_weight(enum ana_check_class id)
-{
-    return class_of[id].weight;
-}
-
-const char *ana_check_text(enum ana_check_class id)
-{
-    return class_of[id].text;
-}
 
 /* One finding while others are still added to it. */
 struct draft {
@@ -167,7 +148,7 @@ bool ana_found_begin(struct ana_check *c)
 static int by_weight_and_class(const void *a, const void *b)
 {
     const struct ana_finding *x = &(*(struct draft *const *)a)->is, *y = &(*(struct draft *const *)b)->is;
-    int wx = (int)ana_check_weight(x->id), wy = (int)ana_check_weight(y->id);
+    int wx = (int)ana_check_rows[x->id].weight, wy = (int)ana_check_rows[y->id].weight;
     if (wx != wy || x->id != y->id)
         return wx != wy ? wx - wy : (int)x->id - (int)y->id;
     size_t n = x->places < y->places ? x->places : y->places;
@@ -206,7 +187,7 @@ const struct ana_findings *ana_found_end(struct ana_check *c)
         ana_sort(f->draft, f->count, sizeof *f->draft, by_weight_and_class);
     for (size_t i = 0; fine && i < f->count; i++) {
         f->is.finding[f->is.count++] = f->draft[i]->is;
-        f->is.errors += ana_check_weight(f->draft[i]->is.id) == ANA_CHECK_WEIGHT_ERROR;
+        f->is.errors += ana_check_rows[f->draft[i]->is.id].weight == ANA_CHECK_WEIGHT_ERROR;
     }
     if (fine)
         return &f->is;

@@ -13,8 +13,8 @@ static void print_finding(const struct ana_job *job, const struct ana_finding *f
 {
     char who[160];
     ana_rank_list(job, f->rank, f->ranks, who, sizeof who);
-    bool note = ana_check_weight(f->id) == ANA_CHECK_WEIGHT_NOTE;
-    printf("%s%s: %s\n", note ? "note: " : "", ana_check_name(f->id), ana_check_text(f->id));
+    bool note = ana_check_rows[f->id].weight == ANA_CHECK_WEIGHT_NOTE;
+    printf("%s%s: %s\n", note ? "note: " : "", ana_check_rows[f->id].name, ana_check_rows[f->id].text);
     for (size_t i = 0; i < f->places; i++)
         printf("  %s%s%s\n", f->place[i].call, f->place[i].site[0] ? " at " : "", f->place[i].site);
     printf("  %s, %" PRIu64 " time%s%s%s\n", who, f->times, f->times == 1 ? "" : "s", f->detail[0] ? "; first: " : "",
@@ -48,8 +48,8 @@ static void print_text(const struct ana_job *job, const struct ana_findings *fou
 
 static void add_finding(cJSON *object, const struct ana_job *job, const struct ana_finding *f)
 {
-    tui_json_text(object, "class", ana_check_name(f->id));
-    tui_json_text(object, "weight", ana_check_weight(f->id) == ANA_CHECK_WEIGHT_NOTE ? "note" : "error");
+    tui_json_text(object, "class", ana_check_rows[f->id].name);
+    tui_json_text(object, "weight", ana_check_rows[f->id].weight == ANA_CHECK_WEIGHT_NOTE ? "note" : "error");
     tui_json_ranks(object, "ranks", job, f->rank, f->ranks);
     cJSON *calls = cJSON_AddArrayToObject(object, "calls"), *sites = cJSON_AddArrayToObject(object, "sites");
     for (size_t i = 0; i < f->places; i++) {

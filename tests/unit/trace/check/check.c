@@ -339,7 +339,7 @@ static void show(const struct ana_findings *found, char *out, size_t size)
     *out = 0;
     for (size_t i = 0; found && i < found->count; i++) {
         const struct ana_finding *f = &found->finding[i];
-        n += (size_t)snprintf(out + n, size - n, "%s:", ana_check_name(f->id));
+        n += (size_t)snprintf(out + n, size - n, "%s:", ana_check_rows[f->id].name);
         for (size_t k = 0; k < f->places; k++)
             n += (size_t)snprintf(out + n, size - n, " %s", f->place[k].call);
         n += (size_t)snprintf(out + n, size - n, ";");
