@@ -111,15 +111,11 @@ void ana_diff_answer(const struct ana_diff *d, char *out, size_t size)
     }
 }
 
-const char *ana_diff_answer_key(enum ana_diff_answer answer)
-{
-    static const char *const keys[] = {[ANA_DIFF_SLOWER] = "slower",
-                                       [ANA_DIFF_NOT_SLOWER] = "not_slower",
-                                       [ANA_DIFF_FASTER] = "faster",
-                                       [ANA_DIFF_NOT_KNOWN] = "not_known"};
-    TRC_ASSERT_ROWS(keys, ANA_DIFF_NOT_KNOWN);
-    return keys[answer];
-}
+const char *const ana_diff_answer_keys[] = {[ANA_DIFF_SLOWER] = "slower",
+                                            [ANA_DIFF_NOT_SLOWER] = "not_slower",
+                                            [ANA_DIFF_FASTER] = "faster",
+                                            [ANA_DIFF_NOT_KNOWN] = "not_known"};
+TRC_ASSERT_ROWS(ana_diff_answer_keys, ANA_DIFF_NOT_KNOWN);
 
 /* ---- accounts --------------------------------------------------------------------------------------------------- */
 

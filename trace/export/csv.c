@@ -215,7 +215,7 @@ static void event(struct ana_exporting *x, struct ana_export_thread *thread, con
     put_seconds(out, e->begin_ns);
     put_seconds(out, e->end_ns);
     uint64_t calls = e->sig ? ana_event_calls(e) : what == ANA_EXPORT_LOST ? e->count : 0;
-    ana_out_format(out, "%s,%c,%u,", what == ANA_EXPORT_REGION ? region[e->kind] : ana_export_what_name(what),
+    ana_out_format(out, "%s,%c,%u,", what == ANA_EXPORT_REGION ? region[e->kind] : ana_export_what_names[what],
                    ana_export_name(x, e), calls);
     put_seconds(out, e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns);
     if (e->sig)

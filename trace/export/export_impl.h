@@ -84,8 +84,8 @@ enum ana_export_what {
 };
 /* The kind of an event. */
 enum ana_export_what ana_export_what(const struct ana_event *event);
-/* The kind's word: "call", "poll" ... */
-const char *ana_export_what_name(enum ana_export_what what);
+/* The kinds' words: "call", "poll" ... */
+extern const char *const ana_export_what_names[];
 
 /* The name of an event: a call's, a kernel's or a region's own name.  Never NULL; valid as long as the job. */
 const char *ana_export_name(struct ana_exporting *x, const struct ana_event *event);

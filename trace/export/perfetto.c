@@ -90,7 +90,7 @@ static struct shared shared_of(struct ana_exporting *x, const struct ana_event *
     const struct ana_export_comm *comm =
         e->use->comm ? ana_export_comm(x, ana_comm_identity(x->job, e->index, e->use->comm), e->use->comm) : NULL;
     const char *category = what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL ? trc_opclass_text(e->use->call->opclass)
-                                                                              : ana_export_what_name(what);
+                                                                              : ana_export_what_names[what];
     size_t peer = ana_export_partner(x, e);
     struct shared of = {
         ana_perfetto_intern(x, NAME, ana_export_name(x, e)), ana_perfetto_intern(x, CATEGORY, category), 0, 0, 0, 0};

@@ -69,15 +69,11 @@ enum ana_export_what ana_export_what(const struct ana_event *e)
     return e->kind == TRC_RECORD_FOLD ? ANA_EXPORT_POLL : ANA_EXPORT_CALL;
 }
 
-const char *ana_export_what_name(enum ana_export_what what)
-{
-    static const char *const names[] = {
-        [ANA_EXPORT_CALL] = "call",    [ANA_EXPORT_POLL] = "poll",     [ANA_EXPORT_NESTED] = "nested",
-        [ANA_EXPORT_PART] = "part",    [ANA_EXPORT_DEVICE] = "device", [ANA_EXPORT_LOST] = "lost",
-        [ANA_EXPORT_REGION] = "region"};
-    TRC_ASSERT_ROWS(names, ANA_EXPORT_REGION);
-    return names[what];
-}
+const char *const ana_export_what_names[] = {
+    [ANA_EXPORT_CALL] = "call",    [ANA_EXPORT_POLL] = "poll",     [ANA_EXPORT_NESTED] = "nested",
+    [ANA_EXPORT_PART] = "part",    [ANA_EXPORT_DEVICE] = "device", [ANA_EXPORT_LOST] = "lost",
+    [ANA_EXPORT_REGION] = "region"};
+TRC_ASSERT_ROWS(ana_export_what_names, ANA_EXPORT_REGION);
 
 const char *ana_export_name(struct ana_exporting *x, const struct ana_event *e)
 {

@@ -41,8 +41,8 @@ static char *trim(char *text)
 
 static void take_theme(struct tui_settings *s, int number, const char *value)
 {
-    for (int t = 0; tui_theme_name(t); t++)
-        if (strcasecmp(tui_theme_name(t), value) == 0) {
+    for (int t = 0; t < TUI_THEMES; t++)
+        if (strcasecmp(tui_theme_names[t], value) == 0) {
             s->theme = (enum tui_theme)t;
             return;
         }

@@ -154,7 +154,7 @@ static void print_json(const struct ana_diff *diff)
     add_run(root, "after", &diff->run[1]);
     char words[600];
     ana_diff_answer(diff, words, sizeof words);
-    tui_json_text(root, "answer", ana_diff_answer_key(diff->answer));
+    tui_json_text(root, "answer", ana_diff_answer_keys[diff->answer]);
     tui_json_text(root, "words", words);
     tui_json_text(root, "measure", diff->measure == ANA_DIFF_OUTSIDE ? "outside_calls" : "iteration");
     tui_json_real(root, "change", diff->change);

@@ -34,7 +34,7 @@ static void print_tensors(const struct ana_hvd_set *set)
         if (!t->pending)
             continue;
         for (; m < set->ranks && m + 1 < sizeof marks; m++)
-            marks[m] = tui_hvd_look(tui_hvd_state(set, t, m, false))->mark;
+            marks[m] = tui_hvd_looks[tui_hvd_state(set, t, m, false)].mark;
         marks[m] = 0;
         printf("  %s  %-27s  %s\n", ana_column(name, sizeof name, t->name, 40, false), marks,
                ANA_SPOKEN((double)(set->now_ns - t->since_ns)));

@@ -194,22 +194,22 @@ static void list_installed(struct tui_doctor *doctor, enum tui_layer_role role, 
 {
     bool any = false;
     char name[64], path[4096], said[256], real[PATH_MAX], before[PATH_MAX] = "";
-    for (int k = 0; tui_layer_kind(k); k++)
-        for (const char *at = tui_layer_kind(k)->names; tui_layer_kind(k)->role == role && *at;) {
+    for (const struct tui_layer_kind *k = tui_layer_kinds; k->title; k++)
+        for (const char *at = k->names; k->role == role && *at;) {
             size_t n = strcspn(at, " ");
             snprintf(name, sizeof name, "%.*s", (int)n, at);
             at += n + strspn(at + n, " ");
             /* If several rows have this name, take the one whose program is installed. */
-            if (!tui_find_program(name, path, sizeof path) || tui_layer_kind_of(name, true) != tui_layer_kind(k))
+            if (!tui_find_program(name, path, sizeof path) || tui_layer_kind_of(name, true) != k)
                 continue;
             if (!realpath(path, real) || strcmp(real, before) == 0) /* singularity is mostly a link to apptainer */
                 continue;
             strcpy(before, real);
             ask_version(path, said, sizeof said);
             bool number = said[0] >= '0' && said[0] <= '9';
-            bool setuid = tui_layer_kind(k)->prefixes && tui_has_setuid_starter(path);
-            SAY_OK(topic, "%s: %s%s%s%s", path, number || !said[0] ? tui_layer_kind(k)->title : "", number ? " " : "",
-                   said, setuid ? "; its starter is setuid: --cleanenv and --containall need --userns" : "");
+            bool setuid = k->prefixes && tui_has_setuid_starter(path);
+            SAY_OK(topic, "%s: %s%s%s%s", path, number || !said[0] ? k->title : "", number ? " " : "", said,
+                   setuid ? "; its starter is setuid: --cleanenv and --containall need --userns" : "");
             any = true;
             if (role == TUI_LAYER_LAUNCHER) /* other names are the same program */
                 break;

@@ -19,7 +19,7 @@
     "entrypoint l label m memory shm-size cpus cpuset-cpus security-opt cap-add cap-drop gpus tmpfs ulimit add-host "  \
     "annotation cgroups platform pull runtime group-add uts log-driver stop-signal root rootfs"
 
-static const struct tui_layer_kind kinds[] = {
+const struct tui_layer_kind tui_layer_kinds[] = {
     {.title = "Open MPI",
      .names = "mpirun mpiexec orterun prterun prun mpirun.openmpi mpiexec.openmpi oshrun shmemrun",
      .tells = "Open MPI|OpenRTE|PRTE|PRRTE",
@@ -149,12 +149,7 @@ static const struct tui_layer_kind kinds[] = {
     {.title = "taskset", .names = "taskset", .role = TUI_LAYER_WRAPPER, .operands = 1},
     {.title = "a wrapper", .names = "nohup setsid exec command unbuffer", .role = TUI_LAYER_WRAPPER},
     {.title = "a shell script", .names = "sh bash dash zsh ksh csh tcsh fish make gmake", .role = TUI_LAYER_SHELL},
-};
-
-const struct tui_layer_kind *tui_layer_kind(int i)
-{
-    return i >= 0 && i < (int)(sizeof kinds / sizeof *kinds) ? &kinds[i] : NULL;
-}
+    {.title = NULL}};
 
 bool tui_listed(const char *list, char separator, const char *word, size_t length)
 {
@@ -183,9 +178,9 @@ static const struct tui_layer_kind *find_only_kind(const char *name, int *matche
 {
     const struct tui_layer_kind *found = NULL;
     *matches = 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (tui_listed(kinds[i].names, ' ', name, strlen(name))) {
-            found = found ? found : &kinds[i];
+    for (const struct tui_layer_kind *kind = tui_layer_kinds; kind->title; kind++)
+        if (tui_listed(kind->names, ' ', name, strlen(name))) {
+            found = found ? found : kind;
             ++*matches;
         }
     return found;
@@ -205,9 +200,9 @@ const struct tui_layer_kind *tui_layer_kind_of(const char *word, bool may_ask)
     if (real_matches == 1)
         return of_real;
     if (tui_ask((const char *const[]){path, "--version", NULL}, said, sizeof said) >= 0)
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            if (says_name(said, kinds[i].tells))
-                return &kinds[i];
+        for (const struct tui_layer_kind *k = tui_layer_kinds; k->title; k++)
+            if (says_name(said, k->tells))
+                return k;
     /* A launcher that nobody knows: as a rule its ranks get its environment. */
     static const struct tui_layer_kind unknown = {
         .title = "an unknown MPI's launcher", .role = TUI_LAYER_LAUNCHER, .values = "n np"};

@@ -145,8 +145,8 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
     if (!set_for_sanitizer(plan))
         return false;
     if (plan->script) /* it may start any runtime: set the variables of all */
-        for (int k = 0; tui_layer_kind(k); k++)
-            if (tui_layer_kind(k)->prefixes && !tui_set_for_runtime(plan, tui_layer_kind(k), library, folder))
+        for (const struct tui_layer_kind *k = tui_layer_kinds; k->title; k++)
+            if (k->prefixes && !tui_set_for_runtime(plan, k, library, folder))
                 return false;
     const struct tui_layer *runtime = tui_plan_layer(plan, TUI_LAYER_RUNTIME);
     /* Inside such a container nothing names its image; this command line does. */

@@ -41,8 +41,8 @@ struct tui_layer_kind {
     bool isolated;              /* the environment outside does not reach the inside */
 };
 
-/* Row i of the table, static; NULL behind the last. */
-const struct tui_layer_kind *tui_layer_kind(int i);
+/* The table; a row without a title ends it. */
+extern const struct tui_layer_kind tui_layer_kinds[];
 /* The row that a word of a command line names, static; NULL if it is no layer.  If several rows have that name and
  * `may_ask` is set, the program is run for its version. */
 const struct tui_layer_kind *tui_layer_kind_of(const char *word, bool may_ask);

@@ -9,7 +9,7 @@ static const char *const library_name[] = {"none seen", "MPI", "Gloo", "NCCL (in
                                            "not MPI: NCCL or Gloo (inferred: agreed tensors, no MPI operation)"};
 TRC_ASSERT_ROWS(library_name, ANA_HVD_NOT_MPI);
 
-static const struct tui_hvd_look looks[TUI_HVD_STATES] = {
+const struct tui_hvd_look tui_hvd_looks[TUI_HVD_STATES] = {
     [TUI_HVD_MISSING] = {'.', TUI_STYLE_TROUBLE, "missing", "not submitted, though another rank has submitted it"},
     [TUI_HVD_UNKNOWN] = {'?', TUI_STYLE_DIM, "unknown",
                          "not to be seen: the requests of rank 0 are on no wire; or a rank without a trace file"},
@@ -21,11 +21,6 @@ static const struct tui_hvd_look looks[TUI_HVD_STATES] = {
                       "agreed on and, as far as can be seen, carried out; not submitted again"},
     [TUI_HVD_JOINED] = {'j', TUI_STYLE_DIM, "joined", "the rank has no more data and need not submit it (hvd.join)"},
 };
-
-const struct tui_hvd_look *tui_hvd_look(enum tui_hvd_state state)
-{
-    return &looks[state];
-}
 
 bool tui_hvd_operating(const struct ana_hvd_set *set)
 {

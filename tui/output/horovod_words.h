@@ -23,8 +23,8 @@ struct tui_hvd_look {
     enum tui_style style;
     const char *word, *help;
 };
-/* Returns the look of a state; static. */
-const struct tui_hvd_look *tui_hvd_look(enum tui_hvd_state state);
+/* The looks of the states. */
+extern const struct tui_hvd_look tui_hvd_looks[TUI_HVD_STATES];
 
 /* Whether any rank of the set is in a data operation: what tui_hvd_state wants to know. */
 bool tui_hvd_operating(const struct ana_hvd_set *set);

@@ -107,8 +107,8 @@ static enum tui_hvd_state fill_rank_cells(const struct ana_hvd_set *set, const s
             state = of < state ? of : state;
         }
         least = state < least ? state : least;
-        out->text[i] = tui_hvd_look(state)->mark;
-        out->styles[i] = (uint8_t)tui_hvd_look(state)->style;
+        out->text[i] = tui_hvd_looks[state].mark;
+        out->styles[i] = (uint8_t)tui_hvd_looks[state].style;
     }
     out->text[n] = 0;
     out->each = true;
@@ -133,7 +133,7 @@ static void fill_tensor_cell(const void *data, const void *row, const struct tui
     else if (c == TENSOR || c == OPERATION)
         snprintf(out->text, sizeof out->text, "%.127s", c == TENSOR ? t->name : ana_hvd_op_name(t->op));
     else if (c == STATE) {
-        const struct tui_hvd_look *look = tui_hvd_look(fill_rank_cells(set, t, 1, &all));
+        const struct tui_hvd_look *look = &tui_hvd_looks[fill_rank_cells(set, t, 1, &all)];
         snprintf(out->text, sizeof out->text, "%s", look->word);
         out->style = look->style;
     } else if (c == SET)
@@ -169,7 +169,7 @@ static void draw_legend(const struct tui_app *app, const struct ana_hvd_set *set
     int x = 1;
     for (int s = 0; s < TUI_HVD_STATES; s++)
         if (seen[s]) {
-            const struct tui_hvd_look *look = tui_hvd_look((enum tui_hvd_state)s);
+            const struct tui_hvd_look *look = &tui_hvd_looks[s];
             x = tui_putf(grid, rect, x, 0, look->style, "%c", look->mark);
             x = tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, " %s  ", look->word);
         }

@@ -152,7 +152,7 @@ void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set
     size_t shown = set->ranks <= room * across ? set->ranks : room ? (room - 1) * across : 0;
     size_t down = shown < set->ranks ? room - 1 : room;
     for (size_t i = 0; all && down && i < shown; i++) {
-        const struct tui_hvd_look *look = tui_hvd_look((enum tui_hvd_state)all[i].state);
+        const struct tui_hvd_look *look = &tui_hvd_looks[all[i].state];
         struct tui_rect cell = {rect.x + (int)(i / down) * ENTRY, rect.y + 1 + (int)(i % down),
                                 across > 1 ? ENTRY - 1 : rect.w, 1};
         char name[32], text[96];

@@ -20,11 +20,7 @@ static const struct {
 #include "tui/widgets/theme.def"
 };
 
-const char *tui_theme_name(int theme)
-{
-    static const char *const names[TUI_THEMES] = {"dark", "light", "colour-blind"};
-    return theme >= 0 && theme < TUI_THEMES ? names[theme] : NULL;
-}
+const char *const tui_theme_names[TUI_THEMES] = {"dark", "light", "colour-blind"};
 
 static enum tui_theme used;
 

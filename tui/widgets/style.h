@@ -22,8 +22,8 @@ struct tui_look {
 /* Background or eyes that the colours are made for. */
 enum tui_theme { TUI_THEME_DARK, TUI_THEME_LIGHT, TUI_THEME_COLOUR_BLIND, TUI_THEMES };
 
-/* The name of a theme in the configuration ("colour-blind"), static; NULL behind the last. */
-const char *tui_theme_name(int theme);
+/* The names of the themes in the configuration: "colour-blind". */
+extern const char *const tui_theme_names[TUI_THEMES];
 
 /* Takes a theme for all of the program; before a terminal is opened, in the thread that opens it. */
 void tui_theme_use(enum tui_theme theme);

@@ -131,7 +131,7 @@ static void values(void)
         free(list);
     }
     unsetenv("LD_PRELOAD");
-    const struct tui_layer_kind *mpi = tui_layer_kind(0);
+    const struct tui_layer_kind *mpi = &tui_layer_kinds[0];
     CHECK(tui_layer_values(mpi, "--mca") == 2 && tui_layer_values(mpi, "-np") == 1 && tui_layer_values(mpi, "-q") == 0,
           "of %s", shown);
 }
