@@ -34,11 +34,11 @@ const struct tui_action_info *tui_action_info(enum tui_action action);
 /* The action of a key in a view; TUI_ACTION_NONE if it has none. */
 enum tui_action tui_key_action(enum tui_view_id view, int key);
 
-/* How far an action moves a cursor: lines down, of which `page` are a page, and columns right.  Both 0: it does not.
- * TUI_ACTION_FIRST and _LAST: more lines than any list has. */
 struct tui_move {
-    long lines, columns;
+    long lines, columns; /* down, right */
 };
+/* How far an action moves a cursor; `page` lines are a page.  Both 0: it does not.  TUI_ACTION_FIRST and _LAST: more
+ * lines than any list has. */
 struct tui_move tui_action_move(enum tui_action action, long page);
 
 /* Writes the name of an action's i-th key into `name` of `size` bytes; false behind the last, or if it does not fit. */

@@ -31,7 +31,7 @@ size_t tui_running_siblings(int pid, struct tui_running_rank *out, size_t max);
 
 /* Reads the begin of a file, as much as fits; returns its bytes, a zero behind them.  0: it cannot be read. */
 size_t tui_read_file(const char *path, char *out, size_t size);
-/* The same of /proc/PID/NAME. */
+/* Reads the begin of /proc/PID/NAME, as tui_read_file does. */
 size_t tui_read_proc(int pid, const char *name, char *out, size_t size);
 /* Whether this machine has that name. */
 bool tui_is_this_host(const char *host);

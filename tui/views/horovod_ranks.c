@@ -47,6 +47,8 @@ static void describe_rank(const struct tui_app *app, const struct ana_hvd_set *s
     const struct ana_hvd_rank *r = &set->rank[of->m];
     bool known = r->index != SIZE_MAX, late = known && r->steps;
     const double number[R_COLUMNS] = {
+        [R_RANK] = NAN,
+        [R_NOW] = NAN,
         [R_MISSES] = (double)of->misses,
         [R_MS] = late ? r->late_ms * 1e6 : NAN,
         [R_CYCLES] = NAN,
