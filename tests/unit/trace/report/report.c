@@ -57,7 +57,7 @@ static void json(void)
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     char *text = tui_report_json(job, &s);
-    CHECK(text && text[strlen(text) - 1] == '\n');
+    CHECK(text && text[strlen(text) - 1] == '}');
     cJSON *root = cJSON_Parse(text);
     CHECK(root);
 
