@@ -132,9 +132,7 @@ bool tui_plan_apply(struct tui_plan *plan, const char *library, const char *fold
 #include "trace/format/options.def"
 #undef OPTION
     };
-    if (!can_work(plan))
-        return false;
-    if (!tui_set(plan, "", 0, "LD_PRELOAD", library, ':', NULL) ||
+    if (!can_work(plan) || !tui_set(plan, "", 0, "LD_PRELOAD", library, ':', NULL) ||
         (folder && !tui_set(plan, "", 0, "HPCTOP_DIR", folder, 0, NULL)))
         return false;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {

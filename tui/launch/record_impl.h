@@ -33,8 +33,8 @@ bool tui_set_by_options(struct tui_plan *plan, const struct tui_layer *layer);
  * plan->refusal. */
 bool tui_set_by_list(struct tui_plan *plan, const struct tui_layer *layer);
 
-/* Sets all variables by env NAME=VALUE.. before the program or its runtime, and removes them from the plan; without a program they
- * stay.  False when out of memory: see plan->refusal. */
+/* Sets all variables by env NAME=VALUE.. before the program or its runtime, and removes them from the plan; without a
+ * program they stay.  False when out of memory: see plan->refusal. */
 bool tui_set_by_env(struct tui_plan *plan);
 
 /* Adds all variables to the layer's parameter with a list, if the user has set that, and removes them from the plan;
