@@ -96,11 +96,17 @@ int tui_unknown_option(const char *command, const char *typed)
     return tui_usage_error(command, "unknown option %s", typed);
 }
 
+/* Names only: tui_commands would lead back here through the commands. */
+static const char *const commands[] = {
+#define COMMAND(name, function, arguments, help) #name,
+#include "tui/commands/command.def"
+};
+
 int tui_unknown_command(const char *typed)
 {
     struct nearest nearest = {.typed = typed};
-    for (const struct tui_command *command = tui_commands; command->name; command++)
-        try_word(&nearest, command->name);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        try_word(&nearest, commands[i]);
     if (!nearest.word[0])
         return 0;
     return tui_usage_error(NULL, "there is neither a command nor a folder %s; did you mean hpctop %s?", typed,

@@ -1,6 +1,5 @@
 /* hpctop doctor: checks of the machine. */
 #include "tui/doctor/doctor.h"
-#include "tui/sources/running.h"
 #include "trace/format/version.h"
 
 #include <errno.h>
@@ -123,9 +122,12 @@ static bool cpu_has(const char *word)
 
 void tui_doctor_clock(struct tui_doctor *doctor)
 {
-    char source[64];
-    tui_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
-    source[strcspn(source, "\n")] = 0;
+    char source[64] = "";
+    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
+    if (file && fgets(source, sizeof source, file))
+        source[strcspn(source, "\n")] = 0;
+    if (file)
+        fclose(file);
     const char *invariant =
         cpu_has("constant_tsc") ? cpu_has("nonstop_tsc") ? "invariant" : "stops in deep sleep" : "not invariant";
     if (strcmp(source, "tsc") == 0)
