@@ -1,6 +1,5 @@
 /* aarch64, with the names of x86_64.h. */
-#ifndef IPO_ARCH_AARCH64_H
-#define IPO_ARCH_AARCH64_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ static inline unsigned ipo_context_registers(const ucontext_t *context, uint64_t
 }
 
 #define IPO_JUMP(function, ...) (function)(__VA_ARGS__)
-
-#endif

@@ -1,7 +1,6 @@
 /* All that depends on the processor.  A processor is one header with the names of x86_64.h; no other file of the
  * recorder may test for one. */
-#ifndef IPO_ARCH_H
-#define IPO_ARCH_H
+#pragma once
 
 #if defined(__x86_64__)
 #include "interpose/arch/x86_64.h"
@@ -11,6 +10,4 @@
 #include "interpose/arch/ppc64le.h"
 #else
 #error "libtrace.so is for x86-64, aarch64 and ppc64le; another processor needs a header in interpose/arch"
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* Processors whose functions chain their frames, with the names of x86_64.h: no instruction is decoded there to find a
  * caller. */
-#ifndef IPO_ARCH_CHAINED_H
-#define IPO_ARCH_CHAINED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ static inline uint64_t ipo_decode_jump(uint64_t address, const uint8_t entry[IPO
     (void)address, (void)entry;
     return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Machine code of a function, instruction by instruction: which functions it calls, and whether it has a loop.  Others
  * than usual instructions are IPO_STEP_UNKNOWN, and prove nothing.  Any thread. */
-#ifndef IPO_CODE_H
-#define IPO_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ uint64_t ipo_code_plt_slot(const uint8_t *code, size_t left, uint64_t address);
 
 /* Counts the direct calls of (and jumps to) `target` in `size` bytes of code at `address`, `most` at most. */
 unsigned ipo_code_callers(const uint8_t *code, size_t size, uint64_t address, uint64_t target, unsigned most);
-
-#endif

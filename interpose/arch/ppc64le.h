@@ -1,6 +1,5 @@
 /* ppc64le (Power8 and newer, ELFv2), with the names of x86_64.h. */
-#ifndef IPO_ARCH_PPC64LE_H
-#define IPO_ARCH_PPC64LE_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -85,5 +84,3 @@ static __attribute__((noipa, unused)) long ppc64le_jump(long a, long b, long c, 
     ((__typeof__((function)(__VA_ARGS__)))ppc64le_padded(function, __VA_ARGS__, 0, 0, 0, 0, 0, 0, 0))
 #define ppc64le_padded(function, a, b, c, d, e, f, g, ...)                                                             \
     ppc64le_jump((long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f), (long)(g), (void *)(function))
-
-#endif

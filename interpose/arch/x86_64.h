@@ -1,6 +1,5 @@
 /* x86-64. */
-#ifndef IPO_ARCH_X86_64_H
-#define IPO_ARCH_X86_64_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -113,5 +112,3 @@ static inline uint64_t ipo_decode_jump(uint64_t address, const uint8_t entry[IPO
     memcpy(&distance, entry + at + 2, 4);
     return address + at + 6 + (uint64_t)(int64_t)distance;
 }
-
-#endif

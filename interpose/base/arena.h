@@ -1,8 +1,7 @@
 /* Memory of the recorder's own tables.  It is taken from the system in pieces, is used again, and is never given
  * back to the system.  Any thread, also on the record path: no lock, and no system call but for a new piece.  Keeps
  * errno. */
-#ifndef IPO_ARENA_H
-#define IPO_ARENA_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include <stddef.h>
@@ -13,5 +12,3 @@ void *ipo_arena_get(size_t bytes);
 /* Takes a block back; `bytes` as they were asked for.  NULL does nothing.  The block's first eight bytes change at
  * once, so a reader that still has the pointer must not trust them. */
 void ipo_arena_give(void *memory, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Child processes: their time on a processor, and whether one sleeps.  Our own thread only. */
-#ifndef IPO_CHILDREN_H
-#define IPO_CHILDREN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ uint64_t ipo_children_ticks(uint32_t pid);
 /* Whether a living descendant of this process, `pid`, is in a sleep of the kernel.  False, too, where the kernel does
  * not tell.  As many system calls. */
 bool ipo_children_sleep(uint32_t pid);
-
-#endif

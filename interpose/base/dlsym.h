@@ -1,7 +1,6 @@
 /* The dlsym that libtrace.so itself uses: the system's, or the next tool's.  Where oldglibc.h is included `dlsym` means
  * ipo_dlsym. */
-#ifndef IPO_DLSYM_H
-#define IPO_DLSYM_H
+#pragma once
 
 #include "interpose/base/ours.h"
 
@@ -23,5 +22,3 @@ static inline ipo_lookup ipo_system_dlsym(void)
     ipo_lookup known = __atomic_load_n(&ipo_dlsym_found, __ATOMIC_ACQUIRE);
     return __builtin_expect(known != NULL, 1) ? known : ipo_dlsym_find();
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The loader's list of objects and their symbols, read without a call of the loader.  dlsym.c may make no such call; a
  * call of bind.c would reach the program's own function.  The caller sees to it that the list does not change. */
-#ifndef IPO_ELF_H
-#define IPO_ELF_H
+#pragma once
 
 #include "interpose/base/ours.h"
 
@@ -44,5 +43,3 @@ bool ipo_same_text(const char *a, const char *b);
 /* The symbol of this name that the object defines, NULL if there is none; it belongs to the object.  `version`: hash of
  * the name of the wanted version, 0 for any. */
 const ElfW(Sym) * ipo_elf_find(const struct ipo_elf *elf, const char *name, uint32_t version);
-
-#endif

@@ -1,8 +1,7 @@
 /* Included before every source of libtrace.so: binds what glibc moved between libraries to the old symbol versions, so
  * that the library built on a new system loads on an old one (a test reads the versions).  dlsym and friends moved from
  * libdl to libc in 2.34; libdl.so.2 is named on the link line. */
-#ifndef IPO_OLDGLIBC_H
-#define IPO_OLDGLIBC_H
+#pragma once
 
 #include "interpose/arch/arch.h"
 
@@ -13,5 +12,3 @@ __asm__(".symver dlopen,dlopen@" IPO_OLD_GLIBC);
 __asm__(".symver dlclose,dlclose@" IPO_OLD_GLIBC);
 __asm__(".symver dladdr,dladdr@" IPO_OLD_GLIBC);
 __asm__(".symver dlerror,dlerror@" IPO_OLD_GLIBC);
-
-#endif

@@ -1,7 +1,6 @@
 /* Answers of the kernel about this process and its threads.  All functions make system calls, take no lock and allocate
  * nothing: any thread, but not on the record path.  errno is not kept. */
-#ifndef IPO_PROCFS_H
-#define IPO_PROCFS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ bool ipo_directory(const char *path, void (*found)(void *context, const char *na
 size_t ipo_read_file(const char *path, char *out, size_t size);
 /* Does so with one read: all there is where the kernel writes one record, as in /proc/self/stat; not of a table. */
 size_t ipo_read_record(const char *path, char *out, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads of this process's memory that fail where there is none, in place of a crash.  System calls; no lock, no
  * allocation: any thread, also in a signal handler.  errno is kept. */
-#ifndef IPO_SAFE_READ_H
-#define IPO_SAFE_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ size_t ipo_safe_read_some(uint64_t address, void *out, size_t size);
 
 /* Lets all later reads fail: a seccomp filter may end the program for them. */
 void ipo_safe_read_refuse(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* A table of fixed size from machine words to pointers, for handles.  Any thread, also on the record path: no lock, no
  * allocation.  A zeroed table is empty.  Keys 0 and UINT64_MAX are not allowed.
  * The analysis has a hash map of its own (trace/util/hash_map.h), which allocates and is for one thread. */
-#ifndef IPO_TABLE_H
-#define IPO_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ static inline void ipo_table_remove(struct ipo_table *table, uint64_t key)
             return;
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Lines of text on the stack.  Any thread, also in a signal handler: no stdio, no allocation, no lock. */
-#ifndef IPO_TEXT_H
-#define IPO_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ static inline uint64_t ipo_text_number(const char *at)
         number = number * 10 + (uint64_t)(*at - '0');
     return number;
 }
-
-#endif

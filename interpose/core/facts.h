@@ -1,7 +1,6 @@
 /* Facts about the process that explain hangs and slowness: which libraries are loaded, namespaces, limits, processors,
  * settings, forks.  Each becomes a TRC_DEF_FACT: a key and a text. */
-#ifndef IPO_FACTS_H
-#define IPO_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ void ipo_fact(const char *key, const char *value);
 
 /* Writes the facts that take time, at first; then the number of forks.  Our own thread, each round. */
 void ipo_facts_round(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Seccomp filters that the program installs: they may end it for system calls of the recorder. */
-#ifndef IPO_FILTER_H
-#define IPO_FILTER_H
+#pragma once
 
 #include "interpose/base/ours.h"
 
@@ -14,5 +13,3 @@ void ipo_filter_comes(bool for_all);
 
 /* Whether one was noted before the recording began: then no thread of ours is started. */
 bool ipo_filter_is_there(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* The heartbeat: a thread of our own that gives signs of life, takes clock anchors, makes chunks ready ahead of need
  * and writes pages back.  It makes no MPI call and takes no signal. */
-#ifndef IPO_HEARTBEAT_H
-#define IPO_HEARTBEAT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void ipo_heartbeat_file(void);
 
 /* Ends the thread's pause.  Any thread, also in a signal handler. */
 void ipo_heartbeat_wake(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The environment variables of options.def, read once. */
-#ifndef IPO_OPTIONS_H
-#define IPO_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct ipo_options {
 /* Fills `options` from the environment; a value that cannot be parsed counts as the default.  Texts belong to the
  * environment.  Off the record path, once. */
 void ipo_options_read(struct ipo_options *options);
-
-#endif

@@ -1,8 +1,7 @@
 /* Threads of our own. None runs before the first Init has returned, nor after the last Finalize has: the program may
  * be alone then (namespaces, limits on processes, forks). They take no signal but SIGBUS: what the program blocks
  * stays blocked, and its handlers run where they would without us. They end when no other threads are left. */
-#ifndef IPO_OWN_H
-#define IPO_OWN_H
+#pragma once
 
 #include "interpose/base/ours.h"
 
@@ -36,5 +35,3 @@ bool ipo_own_alone(void);
 
 /* Whether threads of ours may run (1); each reads it and ends at 0. */
 extern IPO_OURS atomic_int ipo_own_runs;
-
-#endif

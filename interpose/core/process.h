@@ -1,8 +1,7 @@
 /* The recording of this process, from its file to its end.  The calls of MPI (mpi/start.h), NCCL or Gloo (mpi/alone.h)
  * start it, whichever come first.  In the thread of that call, off the record path.  Each function is called once
  * unless it says more.  errno is not kept. */
-#ifndef IPO_PROCESS_H
-#define IPO_PROCESS_H
+#pragma once
 
 #include "interpose/core/state.h"
 
@@ -41,5 +40,3 @@ void ipo_process_pause(void);
 void ipo_process_resume(void);
 /* Notes that the program aborts itself with this code. */
 void ipo_process_abort(int code);
-
-#endif

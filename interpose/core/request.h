@@ -1,6 +1,5 @@
 /* Requests: files in the folder of the trace that hpctop touches.  Our own thread. */
-#ifndef IPO_REQUEST_H
-#define IPO_REQUEST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ void ipo_request_init(struct ipo_request *request, const char *name);
 /* Time of the last request, in ns of CLOCK_REALTIME; 0: never.  A request is a plain file of this user, of root or of
  * the folder's owner, in a folder that others may not write to. */
 uint64_t ipo_request_time(const struct ipo_request *request);
-
-#endif

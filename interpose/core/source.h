@@ -1,8 +1,7 @@
 /* A source: a part of the recorder (MPI, Fortran, NCCL, CUDA, call sites, stacks, loaded objects) that is asked by the
  * parts below it, which know no source by name.  Each source enters itself: IPO_SOURCE(mpi_source).  All members but
  * `name` may be NULL. */
-#ifndef IPO_SOURCE_H
-#define IPO_SOURCE_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include "trace/format/opclass.h"
@@ -125,5 +124,3 @@ extern IPO_OURS const struct ipo_source *const __stop_ipo_sources[] __attribute_
             if ((*source_)->member)                                                                                    \
                 (*source_)->member(__VA_ARGS__);                                                                       \
     while (0)
-
-#endif

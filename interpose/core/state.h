@@ -1,6 +1,5 @@
 /* State that all parts of the recorder share: the process, its clock, and whether wrappers record. */
-#ifndef IPO_STATE_H
-#define IPO_STATE_H
+#pragma once
 
 #include "interpose/arch/arch.h"
 #include "interpose/base/ours.h"
@@ -67,5 +66,3 @@ bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)
 
 /* Writes "hpctop: ", both texts and a newline to stderr if HPCTOP_VERBOSE=1.  No stdio, no allocation; any thread. */
 void ipo_say(const char *text, const char *more);
-
-#endif

@@ -1,7 +1,6 @@
 /* The CUDA driver, as far as events need it: libcuda.so.1, where the process has it loaded already.  Never loaded by
  * us: a process that has NCCL communicators has it, whatever its CUDA runtime is and however that is linked. */
-#ifndef IPO_CUDA_H
-#define IPO_CUDA_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include <stdbool.h>
@@ -42,5 +41,3 @@ struct ipo_cuda {
 /* The driver's functions.  NULL while the library is not loaded, and if it lacks a function.  Any thread; the first
  * calls ask the loader. */
 const struct ipo_cuda *ipo_cuda(void);
-
-#endif

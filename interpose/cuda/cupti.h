@@ -2,8 +2,7 @@
  * process or its container at run time.  Where it is not found, or another profiler uses it, the fact "gpu.kernels"
  * says so and nothing else changes.  Only the activity API is used: CUPTI has room for one subscriber, which is
  * never us. */
-#ifndef IPO_CUPTI_H
-#define IPO_CUPTI_H
+#pragma once
 
 #include "interpose/cuda/device.h"
 
@@ -71,5 +70,3 @@ void ipo_device_record(const void *record, const struct ipo_device_times *times)
 void ipo_device_write(void);
 /* Returns the losses of recording, in words: "3 kernels had not ended"; "" if nothing.  Valid until the next call. */
 const char *ipo_device_missing(void);
-
-#endif

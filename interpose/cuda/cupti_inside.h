@@ -1,6 +1,5 @@
 /* Declarations that cupti.c, cupti_buffers.c, cupti_handles.c and cupti_others.c share; for no other file. */
-#ifndef IPO_CUPTI_INSIDE_H
-#define IPO_CUPTI_INSIDE_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include <stdatomic.h>
@@ -80,5 +79,3 @@ void ipo_cupti_give_back(uint8_t *buffer);
 
 /* The name of the first call that another profiler made before CUPTI was started; NULL: none. */
 const char *ipo_cupti_others_call(void);
-
-#endif

@@ -2,8 +2,7 @@
  * behind it (CUpti_ActivityKernel4 to Kernel10 with 144 to 216 bytes, CUpti_ActivityMemcpy to Memcpy6,
  * CUpti_ActivityMemcpyPtoP to PtoP4).  So records are walked by CUPTI's own cuptiActivityGetNextRecord, never by their
  * size.  tests/static/cupti.sh holds these offsets to the headers of each toolkit that is there. */
-#ifndef IPO_CUPTI_RECORDS_H
-#define IPO_CUPTI_RECORDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ _Static_assert(offsetof(struct ipo_cupti_copy, copy_kind) == 4 && offsetof(struc
                    offsetof(struct ipo_cupti_copy, device) == 32 && offsetof(struct ipo_cupti_copy, context) == 36 &&
                    offsetof(struct ipo_cupti_copy, stream) == 40,
                "copies");
-
-#endif

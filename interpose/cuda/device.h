@@ -1,6 +1,5 @@
 /* Kernels and copies as calls of the trace: their numbers and names. */
-#ifndef IPO_DEVICE_H
-#define IPO_DEVICE_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 
@@ -19,5 +18,3 @@ enum ipo_device_id {
         IPO_DEVICE_CALLS
 };
 #define IPO_DEVICE_NUMBER(id) ((uint32_t)IPO_CALLS + (uint32_t)(id))
-
-#endif

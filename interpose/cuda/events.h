@@ -5,8 +5,7 @@
  * Events are without timing, belong to a slot of the table and a context, and are used again, never destroyed or waited
  * for.  Nothing is recorded in a stream that is being captured.  Whatever fails here fails quietly: the operations then
  * are known up to ENQUEUED (TRC_GPU_BLIND).  No lock or allocation on the way of a call; the driver's own calls are. */
-#ifndef IPO_CUDA_EVENTS_H
-#define IPO_CUDA_EVENTS_H
+#pragma once
 
 #include "interpose/cuda/gpu_ops.h"
 
@@ -37,5 +36,3 @@ void ipo_cuda_launch_settle(uint32_t comm, _Atomic uint64_t *deferred);
 /* The context that is current in the calling thread; 0: none, or no driver.  Called with each new communicator: if
  * another context was at this address before (cudaDeviceReset), its events are forgotten. */
 uintptr_t ipo_cuda_context(void);
-
-#endif

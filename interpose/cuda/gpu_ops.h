@@ -5,8 +5,7 @@
  * Any thread of the program may call all functions, and our own threads too.  No lock, no allocation, no system call
  * but where said.  An operation is named by a handle that outlives its slot: a state of an operation that is over is
  * ignored. */
-#ifndef IPO_GPU_OPS_H
-#define IPO_GPU_OPS_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include "trace/format/format.h"
@@ -57,5 +56,3 @@ ipo_gpu_op ipo_gpu_op_oldest(uint32_t comm, uint32_t call, uint64_t bytes);
 
 /* A new number for a launch group. */
 uint64_t ipo_gpu_next_group(void);
-
-#endif

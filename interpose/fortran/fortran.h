@@ -1,8 +1,7 @@
 /* Calls from Fortran: mpif.h, `use mpi`, `use mpi_f08`.  A wrapper hands its arguments to the Fortran profiling symbol
  * as they are, never to C, so that nothing has to be converted for the program's sake: only the record is made of C
  * values.  Their names are not exported: GOT slots lead to them (load/slots.c). */
-#ifndef IPO_FORTRAN_H
-#define IPO_FORTRAN_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include "interpose/mpi/record.h"
@@ -33,5 +32,3 @@ void ipo_sentinels_find(void);
  * stack frame; `site`: its return address; `stack`: its canonical frame address.  Keeps errno. */
 void ipo_fortran_call(enum ipo_call_id id, enum ipo_binding binding, uintptr_t *words, const void *address,
                       const void *site, const void *stack);
-
-#endif

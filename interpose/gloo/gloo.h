@@ -1,7 +1,6 @@
 /* Gloo without MPI: its functions (gloo_calls.def), its groups, and the record path of its collectives.  Objects of C++
  * are addresses; no header of Gloo or PyTorch is needed. */
-#ifndef IPO_GLOO_H
-#define IPO_GLOO_H
+#pragma once
 
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/record.h"
@@ -103,5 +102,3 @@ struct ipo_comm *ipo_gloo_comm(uintptr_t address);
 struct ipo_elf;
 /* Calls lead(with, slot, function) for the slots of an object's tables that have a function of ours. */
 void ipo_gloo_tables(const struct ipo_elf *elf, void (*lead)(void *with, uintptr_t *slot, ipo_function to), void *with);
-
-#endif

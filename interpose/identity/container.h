@@ -1,6 +1,5 @@
 /* Container of this process, and the namespaces that it has to itself. */
-#ifndef IPO_CONTAINER_H
-#define IPO_CONTAINER_H
+#pragma once
 
 #include "trace/format/format.h"
 
@@ -8,5 +7,3 @@
  * leave in the root, and from /proc.  `image`: the value of HPCTOP_IMAGE, which counts before these; may be empty. 
  * What cannot be found out stays empty or 0.  Makes system calls; called once, when the file is made. */
 void ipo_container(struct trc_head *head, const char *image);
-
-#endif

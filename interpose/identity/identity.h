@@ -1,7 +1,6 @@
 /* Rank, host and trace folder of this process, from the environment and the system.  Off the record path; the
  * functions make system calls, allocate nothing and do not keep errno. */
-#ifndef IPO_IDENTITY_H
-#define IPO_IDENTITY_H
+#pragma once
 
 #include "trace/format/format.h"
 #include <stdbool.h>
@@ -31,5 +30,3 @@ const char *ipo_errno_name(int error);
 /* Copies name and version out of a library's version text to `out`: up to the first comma or line end, with single
  * blanks. */
 void ipo_first_words(char *out, size_t size, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* The name of the job: equal on all its ranks, on every host, and different from the names of other jobs. */
-#ifndef IPO_JOB_ID_H
-#define IPO_JOB_ID_H
+#pragma once
 
 #include "interpose/base/text.h"
 
@@ -21,5 +20,3 @@ bool ipo_job_shares_world(void);
 
 /* Appends the batch system's id of the job, where its variables have reached this rank. */
 void ipo_batch_id(struct ipo_text *batch);
-
-#endif

@@ -1,6 +1,5 @@
 /* Loaded objects with their unwinding tables, for a glibc older than 2.35, which has no _dl_find_object. */
-#ifndef IPO_FRAMES_H
-#define IPO_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct ipo_library {
 /* Finds the object that holds `address`, if it has a table.  The list may be older than the object: read what `out`
  * points to by reads that may fail, and check it.  No lock, no system call.  Any thread. */
 bool ipo_frames_find(uint64_t address, struct ipo_library *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The loader's lock.  A walk over loaded objects may meet one that another thread is loading: it is mapped, but not yet
  * relocated.  To change its slots then would crash the program. */
-#ifndef IPO_LOADER_H
-#define IPO_LOADER_H
+#pragma once
 
 #include <link.h>
 
@@ -16,5 +15,3 @@ void ipo_loader_run(void (*what)(void *), void *with);
 int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with);
 /* Has forks wait for walks.  Once, before there are threads of ours. */
 void ipo_loader_start(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* Objects that the program loads while it runs.  Slots are read, and the loader is asked, by a thread of our own and
  * inside the program's calls of the loader.  Never inside calls of MPI: what another thread is loading may wait for
  * these. */
-#ifndef IPO_LOADS_H
-#define IPO_LOADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ void ipo_loads_check(void);
 /* Has the thread call `what(with)` under the loader's lock, and waits for it, 0.2 s at most.  False: another thread is
  * loading, and it will be called later; or our thread does not run.  Any thread of the program. */
 bool ipo_loads_ask(void (*what)(uintptr_t), uintptr_t with);
-
-#endif

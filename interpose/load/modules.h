@@ -1,7 +1,6 @@
 /* Files that are mapped, and where, read from /proc/self/maps.  dl_iterate_phdr would take the loader's lock, which a
  * thread that hangs may hold.  But for ipo_mapped_at: our own thread only. */
-#ifndef IPO_MODULES_H
-#define IPO_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct ipo_mapped {
 };
 /* Fills `out` with the file that is mapped at an address.  False: none.  Any thread, off the record path. */
 bool ipo_mapped_at(uint64_t address, struct ipo_mapped *out);
-
-#endif

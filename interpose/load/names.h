@@ -1,7 +1,6 @@
 /* The names of all calls that a source may lead to a wrapper, with their hash: made by names.sh when libtrace.so is
  * built. */
-#ifndef IPO_NAMES_H
-#define IPO_NAMES_H
+#pragma once
 
 #include "interpose/base/ours.h"
 
@@ -42,5 +41,3 @@ static inline bool ipo_name_begins(const char *text)
 {
     return text[0] && ipo_name_pairs[(uint8_t)(ipo_name_code(text[0]) * 11 + ipo_name_code(text[1]))];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Loaded objects, asked of the loader.  The functions take its lock, so none may be called inside the program's
  * calls of MPI.  errno is not kept. */
-#ifndef IPO_OBJECTS_H
-#define IPO_OBJECTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void *ipo_symbol_in(void *handle, const char *name);
 /* A handle of a loaded object in whose scope the name `name` is found; NULL if there is none.  The caller closes it or
  * keeps the object loaded.  One thread at a time. */
 void *ipo_scope_with(const char *name);
-
-#endif

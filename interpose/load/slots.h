@@ -1,6 +1,5 @@
 /* Slots of the global offset table (GOT), by which calls are reached that libtrace.so does not export. */
-#ifndef IPO_SLOTS_H
-#define IPO_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
 size_t ipo_patch_slots(void);
 /* Calls ipo_patch_slots if objects were loaded since the last time, or if `anyway`.  True: objects were loaded. */
 bool ipo_patch_new(bool anyway);
-
-#endif

@@ -1,7 +1,6 @@
 /* Names out of a module's own symbol table: the loader knows only exported functions, and main() rarely is one.  Maps
  * the file for the time of the call: not on the record path. */
-#ifndef IPO_SYMBOLS_H
-#define IPO_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ bool ipo_symbol_forwards(const char *module, uint64_t offset);
 
 /* Writes the build id of the file `module` to `out` in hexadecimal digits.  False: it has none. */
 bool ipo_build_id_of(const char *module, char *out, size_t out_size);
-
-#endif

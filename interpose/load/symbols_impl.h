@@ -1,6 +1,5 @@
 /* A mapped file of machine code that is not trusted: every range is checked before it is read. */
-#ifndef IPO_SYMBOLS_IMPL_H
-#define IPO_SYMBOLS_IMPL_H
+#pragma once
 
 #include <elf.h>
 #include <link.h>
@@ -32,5 +31,3 @@ uint64_t ipo_image_base(const struct ipo_image *image, const ElfW(Ehdr) * elf);
  * last that begins before it.  `names` receives the names that its st_name counts in. */
 const ElfW(Sym) * ipo_image_function(const struct ipo_image *image, uint32_t type, uint64_t address, bool nearest,
                                      struct ipo_image *names);
-
-#endif

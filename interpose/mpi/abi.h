@@ -1,7 +1,6 @@
 /* Differences between the families of MPI: width of handles, constants, layout of a status.
  * Sources: mpi.h of Open MPI 3..6, of MPICH 3.3..5, and of the MPI-5 standard ABI. */
-#ifndef IPO_ABI_H
-#define IPO_ABI_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include "trace/format/format.h"
@@ -90,5 +89,3 @@ static inline int ipo_status_tag(const char *status)
     memcpy(&value, status + ipo_abi.tag_at, sizeof value);
     return value;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Start of the recording where MPI has not started it: by the first communicator of NCCL, or group of Gloo. */
-#ifndef IPO_ALONE_H
-#define IPO_ALONE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,5 +8,3 @@
  * all ranks have, 0 where nothing is known; `by`: where rank and size are from, for a fact.  Several threads may call
  * it at once; one starts, the others wait a moment.  False: this process is not traced.  errno is not kept. */
 bool ipo_start_alone(int rank, int size, uint64_t hash, const char *by);
-
-#endif

@@ -1,7 +1,6 @@
 /* Parameters and arguments of wrappers by their number: P3 is `w a0, w a1, w a2`, A3 is `a0, a1, a2`.  Every word of
  * a call is a machine word (wrap.c says why).  For the files that expand a call table. */
-#ifndef IPO_ARITY_H
-#define IPO_ARITY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ typedef uintptr_t w;
 #define S13(args) S12(args), (args)[12] = a12
 #define S14(args) S13(args), (args)[13] = a13
 #define S15(args) S14(args), (args)[14] = a14
-
-#endif

@@ -2,8 +2,7 @@
  * once (communicator, world ranks, type sizes).  Each thread has its own table.  A row is valid while its stamp equals
  * the word that arms the wrappers, so one comparison covers "not armed", "stale" and "Python".  All functions: record
  * path of the thread that owns the table. */
-#ifndef IPO_CACHED_H
-#define IPO_CACHED_H
+#pragma once
 
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
@@ -272,5 +271,3 @@ static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t
     }
     ipo_recent_of(frame->thread, frame->site, frame->stack)->cached = cached;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The call table (mpi_calls.def) as ids, facts and the addresses of the real functions. */
-#ifndef IPO_CALLS_H
-#define IPO_CALLS_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include "interpose/mpi/roles.h"
@@ -91,5 +90,3 @@ static inline uintptr_t ipo_arg(const struct ipo_call *call, const uintptr_t *ar
     unsigned at = ipo_position(call, role);
     return at == IPO_ABSENT ? 0 : args[at];
 }
-
-#endif

@@ -5,8 +5,7 @@
  * identity, the call that made it, its members (world ranks, both groups), and how many with the same three there
  * were before. Windows and files are communicators of their own here (parent: the one they were made on), so that
  * the order of collectives on a window is not mixed with that on its communicator. */
-#ifndef IPO_COMMS_H
-#define IPO_COMMS_H
+#pragma once
 
 #include "trace/format/format.h"
 #include <stdatomic.h>
@@ -126,5 +125,3 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank);
 void ipo_comm_topology(struct ipo_comm *comm, uintptr_t handle);
 /* Gives the memory of the topology members back; nobody may use the communicator any more. */
 void ipo_comm_topology_gone(struct ipo_comm *comm);
-
-#endif

@@ -1,7 +1,6 @@
 /* The fast path of completions: the completing thread started the request, and the message is the one that was posted.
  * Record path. */
-#ifndef IPO_COMPLETE_H
-#define IPO_COMPLETE_H
+#pragma once
 
 #include "interpose/mpi/describe.h"
 
@@ -67,5 +66,3 @@ TRC_INLINE void ipo_complete_range(struct ipo_thread *thread, struct trc_thread 
     trc_stream_put_subs(stream, at, end - from);
     live->completes += end - from;
 }
-
-#endif

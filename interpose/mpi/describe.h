@@ -1,7 +1,6 @@
 /* Signatures made from arguments: the helpers that the files of the classes of calls share.  All functions run on the
  * record path of the thread that makes the call. */
-#ifndef IPO_DESCRIBE_H
-#define IPO_DESCRIBE_H
+#pragma once
 
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/comms.h"
@@ -180,5 +179,3 @@ void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args);
 void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args);
 /* Calls on files: the status says how many bytes were moved. */
 void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args);
-
-#endif

@@ -1,6 +1,5 @@
 /* The end of every recorded call: its event, and the counters.  Record path of the thread that made the call. */
-#ifndef IPO_EMIT_H
-#define IPO_EMIT_H
+#pragma once
 
 #include "interpose/mpi/record.h"
 
@@ -33,5 +32,3 @@ TRC_INLINE void ipo_emit_here(struct ipo_frame *frame)
     live->last_end = frame->end;
     live->last = index + 1;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Counts the communicators of one family so far: same parent, same call, same members.  Ranks make them in the same
  * order, so the number tells them apart without communication. */
-#ifndef IPO_FAMILIES_H
-#define IPO_FAMILIES_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include <stdbool.h>
@@ -16,5 +15,3 @@ bool ipo_family_next(uint64_t family, struct ipo_family **of_parent, uint64_t *n
 
 /* Frees the list of a parent that was freed itself. */
 void ipo_families_gone(struct ipo_family **of_parent);
-
-#endif

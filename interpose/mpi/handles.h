@@ -1,6 +1,5 @@
 /* Fortran's integers to C handles. */
-#ifndef IPO_HANDLES_H
-#define IPO_HANDLES_H
+#pragma once
 
 #include "interpose/mpi/abi.h"
 
@@ -25,5 +24,3 @@ static inline bool ipo_is_integer(enum ipo_kind kind)
 
 /* The C handle of an integer; asks MPI (MPI_x_f2c) where they differ.  Any thread. */
 uintptr_t ipo_handle_of(enum ipo_kind kind, int integer);
-
-#endif

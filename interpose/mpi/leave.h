@@ -1,6 +1,5 @@
 /* Cached call, from its wrapper: the records before the real call, and after it.  Record path. */
-#ifndef IPO_LEAVE_H
-#define IPO_LEAVE_H
+#pragma once
 
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/comms.h"
@@ -114,5 +113,3 @@ IPO_CONSTANT int ipo_leave_quickly(struct ipo_frame *frame, struct ipo_row_facts
         return row.collective ? ipo_leave_collective(frame, cached, result) : ipo_leave_event(frame, cached, result);
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Objects that the program has made and must free: communicators, groups, datatypes, operations, windows, files.
  * Objects that are left after MPI_Finalize are written to the trace.  Any thread, record path: no lock that is waited
  * for long, memory of the arena only. */
-#ifndef IPO_LIVING_H
-#define IPO_LIVING_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 
@@ -17,5 +16,3 @@ bool ipo_living_is(enum ipo_makes kind, uintptr_t handle);
 /* Writes the objects that are left, with persistent requests that were not freed.  Once, after MPI_Finalize has
  * returned: it may have run the program's own callbacks. */
 void ipo_living_write(void);
-
-#endif

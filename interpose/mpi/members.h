@@ -1,7 +1,6 @@
 /* The members of a communicator as world ranks, in lists that several communicators may share.  Any thread; memory
  * of the arena. */
-#ifndef IPO_MEMBERS_H
-#define IPO_MEMBERS_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include <stdatomic.h>
@@ -36,5 +35,3 @@ void ipo_members_drop(struct ipo_members *members);
 bool ipo_members_are_world(const struct ipo_members *members);
 /* Whether two lists have equal ranks in equal order; false where one is NULL. */
 bool ipo_members_same(const struct ipo_members *a, const struct ipo_members *b);
-
-#endif

@@ -1,8 +1,7 @@
 /* Several MPI libraries in one process: Python modules that were built with different ones, say, each loaded with
  * RTLD_LOCAL.  Every call must reach the library that its caller would have reached without us.  The one whose Init
  * comes first is recorded: it is the active one.  What belongs to another passes through. */
-#ifndef IPO_MULTI_MPI_H
-#define IPO_MULTI_MPI_H
+#pragma once
 
 #include "interpose/load/objects.h"
 #include "interpose/mpi/calls.h"
@@ -59,5 +58,3 @@ static inline bool ipo_is_active(uintptr_t site)
 {
     return __builtin_expect(site - ipo_active_range.base < ipo_active_range.size, 1) || ipo_is_active_slow(site);
 }
-
-#endif

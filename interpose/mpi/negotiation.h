@@ -7,8 +7,7 @@
  * A loop is known by its first AND; without a cache by its first two negotiations, which are recorded as any calls.
  * A round with the same words as the one before is counted into its FOLD; any other is written with its words.
  * Record path. */
-#ifndef IPO_NEGOTIATION_H
-#define IPO_NEGOTIATION_H
+#pragma once
 
 #include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
@@ -35,5 +34,3 @@ bool ipo_negotiation_say(struct ipo_frame *frame, enum trc_said_kind kind, uintp
 
 /* After the call, on a communicator that has a negotiation.  True: it was a round, and it is recorded now. */
 bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args);
-
-#endif

@@ -1,6 +1,5 @@
 /* MPI_Pcontrol as a switch of the recording, for programs that run with HPCTOP_PCONTROL. */
-#ifndef IPO_PCONTROL_H
-#define IPO_PCONTROL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ void ipo_pcontrol_start(void);
 
 /* Switches the thread's stream off, at the begin of a call while recording is off.  False: the thread has none. */
 bool ipo_pcontrol_follow(void);
-
-#endif

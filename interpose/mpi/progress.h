@@ -1,6 +1,5 @@
 /* Whether this process makes progress, judged by its calls.  For our own thread. */
-#ifndef IPO_PROGRESS_H
-#define IPO_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ uint64_t ipo_progress(void);
 /* The name of a call that takes longer than 50 times its longest time at that call site, and longer than `floor_ticks`;
  * NULL: no thread is inside such a call. */
 const char *ipo_overdue(uint64_t floor_ticks);
-
-#endif

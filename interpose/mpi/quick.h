@@ -1,7 +1,6 @@
 /* Facts of a row of the call table, from its letters.  The compiler evaluates these functions where their arguments are
  * constants, so a wrapper has neither a loop nor a table (wrap.c). */
-#ifndef IPO_QUICK_H
-#define IPO_QUICK_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include <string.h>
@@ -170,5 +169,3 @@ IPO_CONSTANT enum ipo_quick ipo_quick_kind(struct ipo_row_facts row, const char 
         return !row.collective ? IPO_QUICK_NONE : makes_request ? IPO_QUICK_STARTED : IPO_QUICK_EVENT;
     }
 }
-
-#endif

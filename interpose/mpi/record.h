@@ -1,6 +1,5 @@
 /* The record path: from a wrapper to an event.  Between ipo_enter and ipo_leave the real call runs, once. */
-#ifndef IPO_RECORD_H
-#define IPO_RECORD_H
+#pragma once
 
 #include "interpose/core/state.h"
 #include "interpose/mpi/calls.h"
@@ -107,5 +106,3 @@ uint64_t ipo_next_start(struct ipo_thread *thread);
 
 /* Counts a received message whose bytes no call counts; `index` of the signature with its partner and bytes. */
 void ipo_count_message(struct ipo_thread *thread, uint32_t index);
-
-#endif

@@ -1,7 +1,6 @@
 /* Requests under way: from a handle back to the call that started it.  A request may be started by one thread and
  * completed by another.  All functions: record path, any thread; no lock, no allocation. */
-#ifndef IPO_REQUESTS_H
-#define IPO_REQUESTS_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include "trace/format/format.h"
@@ -118,5 +117,3 @@ void ipo_requests_walk(void (*tell)(const struct ipo_request *request));
 
 /* Maps the table's memory.  Once, before the first record; false: no memory. */
 bool ipo_requests_start(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the MPI of this process and the real functions behind the wrappers. */
-#ifndef IPO_RESOLVE_H
-#define IPO_RESOLVE_H
+#pragma once
 
 #include "interpose/mpi/calls.h"
 #include <stddef.h>
@@ -28,5 +27,3 @@ ipo_function ipo_resolved(enum ipo_call_id id, const void *site);
 
 /* Path of the active MPI library, valid for ever; "" before it is known. */
 const char *ipo_mpi_object(void);
-
-#endif

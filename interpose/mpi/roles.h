@@ -1,7 +1,6 @@
 /* Names for the letters of mpi_calls.def, which writes one letter for each argument of a call.  Where a small and a
  * capital letter belong together, they are the two directions of one thing. */
-#ifndef IPO_ROLES_H
-#define IPO_ROLES_H
+#pragma once
 
 enum ipo_role {
     /* The data.  Only calls that move data have these; they mean this process's side, not the partner's. */
@@ -69,5 +68,3 @@ enum ipo_role {
     ROLE_LEVEL = 'L', /* level of Pcontrol, error code of Abort */
     ROLE_OTHER = '.', /* any other word: int, pointer, info, callback, MPI_Aint, MPI_Offset, MPI_Count */
 };
-
-#endif

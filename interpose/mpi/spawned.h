@@ -1,7 +1,6 @@
 /* Identity of a spawned world if neither environment nor launcher tells it: MPICH 5's Hydra runs all groups that a job
  * spawns under one proxy, with the same variables. */
-#ifndef IPO_SPAWNED_H
-#define IPO_SPAWNED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
  * identity that it may share with others; returned unchanged if the library's data do not say more.  Reads the
  * library's memory.  Once, after MPI_Init has returned. */
 uint64_t ipo_spawned_identity(uint64_t shared);
-
-#endif

@@ -1,6 +1,5 @@
 /* The calls of MPI that start and end the recording. */
-#ifndef IPO_MPI_START_H
-#define IPO_MPI_START_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void ipo_mpi_finalized(bool session);
 
 /* Before MPI_Abort with this code: ends the trace as aborted. */
 void ipo_mpi_aborting(int code);
-
-#endif

@@ -1,6 +1,5 @@
 /* Enters a call that has started a request into the table of requests (requests.h).  Record path. */
-#ifndef IPO_STARTS_H
-#define IPO_STARTS_H
+#pragma once
 
 #include "interpose/mpi/describe.h"
 
@@ -66,5 +65,3 @@ static inline struct ipo_request *ipo_note_start(struct ipo_thread *thread, uint
     ipo_fill_start(request, thread, handle, shared, name, sig, number, state, comm, envelope);
     return request;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* State that the recorder keeps for each thread of the program: its stream and scratch memory.  Found through one word
  * of thread-local storage (initial-exec), made at the thread's first call. */
-#ifndef IPO_THREAD_H
-#define IPO_THREAD_H
+#pragma once
 
 #include "interpose/core/state.h"
 #include "interpose/mpi/calls.h"
@@ -171,5 +170,3 @@ static inline bool ipo_thread_scratch(struct ipo_thread *thread, uint32_t n)
 {
     return __builtin_expect(n <= thread->scratch, 1) || ipo_thread_scratch_slow(thread, n);
 }
-
-#endif

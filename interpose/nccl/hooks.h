@@ -4,8 +4,7 @@
  * its children see.  So the slots of getenv of all objects lead here, since any may have NVTX in it, or a hidden NCCL;
  * it answers for these two names, to NCCL and NVTX only, where the environment has no value.  A value that the user set
  * is never replaced. */
-#ifndef IPO_NCCL_HOOKS_H
-#define IPO_NCCL_HOOKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ char *ipo_nccl_getenv(const char *name);
 
 /* Whether NCCL was given libtrace.so as its profiler plugin. */
 bool ipo_nccl_plugin_offered(void);
-
-#endif

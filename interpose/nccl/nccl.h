@@ -1,7 +1,6 @@
 /* NCCL: the call table (nccl_calls.def), its real functions, and the record path of its calls.  Handles, streams and
  * configurations travel as machine words; no header of NCCL or CUDA is needed. */
-#ifndef IPO_NCCL_H
-#define IPO_NCCL_H
+#pragma once
 
 #include "interpose/cuda/device.h"
 #include "interpose/mpi/comms.h"
@@ -154,5 +153,3 @@ struct ipo_comm *ipo_nccl_comm(const struct ipo_nccl_copy *copy, uintptr_t handl
 struct ipo_comm *ipo_nccl_comm_find(uintptr_t handle);
 /* Forgets the communicator of a handle that was destroyed. */
 void ipo_nccl_comm_freed(uintptr_t handle);
-
-#endif

@@ -1,7 +1,6 @@
 /* Records calls from events of NCCL's profiler plugin (plugin.c) and NVTX ranges (nvtx.c).  A call that a wrapper has
  * seen on the same thread is not recorded again.  Record path, in the thread that reports the event. */
-#ifndef IPO_NCCL_PROFILER_H
-#define IPO_NCCL_PROFILER_H
+#pragma once
 
 #include "interpose/nccl/nccl.h"
 
@@ -46,5 +45,3 @@ struct ipo_comm *ipo_nccl_comm_reported(uint64_t hash, int rank);
 struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const char *name, uint32_t call);
 /* Forgets a communicator that was destroyed. */
 void ipo_nccl_comm_gone(struct ipo_comm *comm);
-
-#endif

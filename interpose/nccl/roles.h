@@ -1,6 +1,5 @@
 /* Names for the letters of nccl_calls.def, which writes one letter for each argument of a call. */
-#ifndef IPO_NCCL_ROLES_H
-#define IPO_NCCL_ROLES_H
+#pragma once
 
 enum ipo_nccl_role {
     NCCL_ROLE_COMM = 'c',
@@ -23,5 +22,3 @@ enum ipo_nccl_role {
     NCCL_ROLE_STREAM = 't',
     NCCL_ROLE_OTHER = '.', /* any other word */
 };
-
-#endif

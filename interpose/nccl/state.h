@@ -1,7 +1,6 @@
 /* Turns calls of NCCL into operations in the table (gpu_ops.h): kind, launch, and state on their streams.  Record path,
  * around the real call. */
-#ifndef IPO_NCCL_STATE_H
-#define IPO_NCCL_STATE_H
+#pragma once
 
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/nccl.h"
@@ -64,5 +63,3 @@ void ipo_nccl_state_event_leave(struct ipo_frame *frame);
 
 /* Notes what ncclCommGetAsyncError returned (`result`) and gave (*error, NULL: nothing) for a communicator. */
 void ipo_nccl_state_async(const struct ipo_nccl_copy *copy, uintptr_t handle, const int *error, int result);
-
-#endif

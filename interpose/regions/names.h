@@ -1,6 +1,5 @@
 /* Names of regions, each under one number for as long as the process lives. */
-#ifndef IPO_REGION_NAMES_H
-#define IPO_REGION_NAMES_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include "trace/writer/region.h"
@@ -17,5 +16,3 @@ static inline bool ipo_region_is_number(uint32_t number)
 {
     return number && number < TRC_REGION_MOST;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* NVTX: its interface between annotated programs and a reader, and ranges as regions of the program's own.  NVTX is a
  * header; it finds and asks interpose/nccl/nvtx.c.
  * Layouts: nvtxTypes.h and nvToolsExt.h of NVTX 3. */
-#ifndef IPO_NVTX_H
-#define IPO_NVTX_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include <stddef.h>
@@ -41,5 +40,3 @@ void ipo_nvtx_end(uint64_t range);
 
 /* Fills the slots of the default domain's ranges in, of a table with `size` entries. */
 void ipo_nvtx_take_default(ipo_function **table, unsigned size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Regions of the program's own: entered and left by hpctop.h (include/) and by ranges of NVTX.  Each thread has its
  * own; they are known from the begin of the process on, and recorded while wrappers record. */
-#ifndef IPO_REGIONS_H
-#define IPO_REGIONS_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include <stdint.h>
@@ -13,5 +12,3 @@ uint32_t ipo_region_number(const char *name);
 void ipo_region_begin(uint32_t number);
 /* The calling thread leaves the region with this number, or the innermost one (0).  Record path. */
 void ipo_region_end(uint32_t number);
-
-#endif

@@ -1,8 +1,7 @@
 /* Call paths: the return addresses that lead to a call, the innermost first, without unwinding where a path is met
  * again.  A path is interned once in the file (TRC_DEF_PATH).  Any thread, record path: no lock, no allocation; a
  * system call only where a frame lies on a page of the stack that was never read before. */
-#ifndef IPO_PATH_H
-#define IPO_PATH_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include "interpose/sites/sites.h"
@@ -65,5 +64,3 @@ static inline __attribute__((always_inline)) bool ipo_path_is(const struct ipo_p
 unsigned ipo_paths_depth(void);
 /* Sets how many sites a path has at most (HPCTOP_DEPTH).  Once, before the first record. */
 void ipo_paths_start(unsigned depth);
-
-#endif

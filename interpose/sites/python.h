@@ -1,7 +1,6 @@
 /* Python stacks of CPython 3.7 and later, read out of the interpreter's structures.  No GIL is taken and the
  * interpreter is not called; every read may fail without harm (safe_read.h). */
-#ifndef IPO_PYTHON_H
-#define IPO_PYTHON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void ipo_python_stack(uint32_t tid, bool *gil, ipo_line put_line);
 
 /* The version of the interpreter, "3.11"; "" without Python. */
 const char *ipo_python_version(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Frames of CPython, one by one (python.c); for its stacks and for call sites. */
-#ifndef IPO_PYTHON_FRAME_H
-#define IPO_PYTHON_FRAME_H
+#pragma once
 
 #include "interpose/base/ours.h"
 #include "interpose/sites/python_layout.h"
@@ -31,5 +30,3 @@ uint64_t ipo_python_back(uint64_t frame);
 bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at);
 /* Fills `out` with function, file and line of a place in a code object.  False: it cannot be read. */
 bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Offsets in bytes of what a Python stack is made of, in the structures of one version of CPython. */
-#ifndef IPO_PYTHON_LAYOUT_H
-#define IPO_PYTHON_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ struct ipo_python_layout {
 
 /* Fills `out` for version 3.`minor`; `runtime` is the address of its _PyRuntime.  False: the version is not known. */
 _Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layout *out);
-
-#endif

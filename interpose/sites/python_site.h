@@ -1,6 +1,5 @@
 /* Call paths of Python programs. */
-#ifndef IPO_PYTHON_SITE_H
-#define IPO_PYTHON_SITE_H
+#pragma once
 
 #include "interpose/sites/path.h"
 
@@ -10,5 +9,3 @@
  * *site unchanged: there are none.  Record path: no lock, no allocation; system calls only when a line is seen for the
  * first time.  Keeps errno. */
 const struct ipo_path *ipo_python_path(uint64_t *site);
-
-#endif

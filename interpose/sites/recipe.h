@@ -1,8 +1,7 @@
 /* Frame recipes: how to find the frame of a caller from a return address.  The layout of a frame depends on the return
  * address alone, so it is worked out once, from the tables for exceptions, and remembered.  Any thread, record path: no
  * lock, no allocation, no system call. */
-#ifndef IPO_RECIPE_H
-#define IPO_RECIPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ uint64_t ipo_recipe_object(uint64_t address);
 void ipo_recipes_start(void);
 /* Reads which modules are loaded, where glibc (before 2.35) does not say it.  In our thread that may ask the loader. */
 void ipo_recipes_refresh(void);
-
-#endif

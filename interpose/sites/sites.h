@@ -1,6 +1,5 @@
 /* Call sites: the record path notes addresses, and our own thread finds their names. */
-#ifndef IPO_SITES_H
-#define IPO_SITES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ void ipo_sites_settle(void);
 /* Has each site compared with the object at its address when it is met again: a library was unloaded.  Any
  * thread. */
 void ipo_sites_doubt(void);
-
-#endif

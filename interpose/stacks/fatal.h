@@ -2,8 +2,7 @@
  * installed only where the disposition is the default one, or a handler of the MPI library, which prints a backtrace;
  * never where the program has a handler of its own.  It passes the signal on, so that the process ends as it would have
  * ended. */
-#ifndef IPO_FATAL_H
-#define IPO_FATAL_H
+#pragma once
 
 #include "interpose/stacks/stacks.h"
 
@@ -33,5 +32,3 @@ const struct sigaction *ipo_fatal_shown(int number, const struct sigaction *seen
 
 /* For guard.c: the program has installed `set`.  Where that is the disposition behind ours, ours is installed again. */
 void ipo_fatal_again(int number, const struct sigaction *set);
-
-#endif

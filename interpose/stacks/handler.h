@@ -1,6 +1,5 @@
 /* Parts that our signal handlers share. */
-#ifndef IPO_HANDLER_H
-#define IPO_HANDLER_H
+#pragma once
 
 #include "interpose/arch/arch.h"
 
@@ -36,5 +35,3 @@ static inline __attribute__((always_inline)) void ipo_hand_on(const struct sigac
             (syscall)(SYS_tgkill, getpid(), (syscall)(SYS_gettid), number);
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Stacks of all threads of this process, taken by our own thread and written into the trace: when nothing has moved for
  * a while, when somebody asks for them, and when the process dies of a signal.  trace/format/format.h says how they lie
  * there; docs/stacks.md what taking them can and cannot do to the program. */
-#ifndef IPO_STACKS_H
-#define IPO_STACKS_H
+#pragma once
 
 #include "interpose/unwind/unwind.h"
 #include "trace/format/format.h"
@@ -18,5 +17,3 @@ struct ipo_crash {
  * requested, 0 where nobody did; `crash`: NULL unless the reason is FATAL, or EXIT: then only
  * that thread's stack is taken.  Our own thread. */
 void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t request_ns, const struct ipo_crash *crash);
-
-#endif

@@ -1,6 +1,5 @@
 /* Ends of a process, their signals and stacks; for the files of this folder. */
-#ifndef IPO_STACKS_IMPL_H
-#define IPO_STACKS_IMPL_H
+#pragma once
 
 #include "interpose/unwind/unwind.h"
 #include "interpose/load/names.h"
@@ -68,5 +67,3 @@ void (*ipo_ending_wrapper_of(enum ipo_libc row))(void);
 void ipo_triggers_start(void);
 /* Takes stacks if they are due.  Our own thread, each round. */
 void ipo_triggers_round(void);
-
-#endif

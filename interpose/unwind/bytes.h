@@ -1,7 +1,6 @@
 /* Reads DWARF's numbers out of a copy of the process's memory.  A read past the end sets `bad` and gives 0, as do all
  * later ones. */
-#ifndef IPO_BYTES_H
-#define IPO_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ static inline int64_t ipo_bytes_sleb(struct ipo_bytes *b)
         value |= ~(uint64_t)0 << bits;
     return (int64_t)value;
 }
-
-#endif

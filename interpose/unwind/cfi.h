@@ -1,6 +1,5 @@
 /* Call frame information of one place in a module: DWARF 5 section 6.4, and the Linux Standard Base's .eh_frame. */
-#ifndef IPO_CFI_H
-#define IPO_CFI_H
+#pragma once
 
 #include "interpose/load/modules.h"
 #include "interpose/unwind/unwind.h"
@@ -36,5 +35,3 @@ struct ipo_row {
 /* Fills `row` for the place `pc` of a module whose table is filled in.  False: the module says nothing about it.
  * Our own thread, one at a time; of a pinned module any thread. */
 bool ipo_cfi_row(const struct ipo_module *module, uint64_t pc, struct ipo_row *row);
-
-#endif

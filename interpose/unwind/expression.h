@@ -1,6 +1,5 @@
 /* DWARF expressions, as unwinding tables use them: PLT entries, signal trampolines, realigned stacks. */
-#ifndef IPO_EXPRESSION_H
-#define IPO_EXPRESSION_H
+#pragma once
 
 #include "interpose/unwind/unwind.h"
 
@@ -8,5 +7,3 @@
  * on its stack; NULL: none.  False: an operation or a register is not known, or memory cannot be read. */
 bool ipo_expression(const struct ipo_cursor *cursor, uint64_t address, uint64_t length, const uint64_t *first,
                     uint64_t *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* Steps from one frame to its caller, by the call frame information (.eh_frame) that compilers write for exceptions.
  * All memory is read by ipo_safe_read: if the stack changes meanwhile the result is short or wrong, but nothing
  * crashes.  No lock is taken and no library is needed.  Our own thread only, after ipo_modules_read. */
-#ifndef IPO_UNWIND_H
-#define IPO_UNWIND_H
+#pragma once
 
 #include "interpose/arch/arch.h"
 
@@ -41,5 +40,3 @@ static inline struct ipo_cursor ipo_cursor_above(uint64_t frame, const uint64_t 
         ipo_cursor_set(&caller, IPO_REG_SP, frame + (uint64_t)IPO_FRAME_TO_STACK);
     return caller;
 }
-
-#endif

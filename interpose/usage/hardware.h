@@ -1,8 +1,7 @@
 /* The processor's counters of each recording thread, user mode only, where perf_event_open is allowed.  Their
  * descriptors lie in a table of descriptors that only a thread of ours has: the program cannot see, close or inherit
  * one. */
-#ifndef IPO_HARDWARE_H
-#define IPO_HARDWARE_H
+#pragma once
 
 #include "trace/format/format_usage.h"
 #include <stdbool.h>
@@ -16,5 +15,3 @@ bool ipo_hardware_ask(bool last);
 /* Adds instructions and cycles of a thread, whose live page has this index.  Only in that thread; else it adds
  * nothing. */
 void ipo_hardware_read(uint32_t tid, uint32_t index, struct trc_usage *now);
-
-#endif

@@ -1,10 +1,7 @@
 /* Counts of the kernel for the node's network, as far as this process may see it.  Our own thread only. */
-#ifndef IPO_NETWORK_H
-#define IPO_NETWORK_H
+#pragma once
 
 #include "trace/format/format_usage.h"
 
 /* Adds what /proc/net/snmp, /proc/net/dev and /sys/class/infiniband say.  What cannot be read is left out. */
 void ipo_network_read(struct trc_usage *now);
-
-#endif

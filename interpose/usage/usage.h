@@ -1,6 +1,5 @@
 /* Reads what the kernel counts for this process and its recording threads.  Our own thread only. */
-#ifndef IPO_USAGE_H
-#define IPO_USAGE_H
+#pragma once
 
 #include "trace/writer/usage.h"
 
@@ -14,5 +13,3 @@ static inline void ipo_usage_set(struct trc_usage *usage, enum trc_usage_field f
     usage->fields |= 1u << field;
     usage->value[field] = value;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The digest of this node, while somebody watches.  Our own thread. */
-#ifndef IPO_WATCH_H
-#define IPO_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ void ipo_watch_round(void);
 
 /* The recording ends: another process goes on. */
 void ipo_watch_stop(void);
-
-#endif

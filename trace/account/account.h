@@ -6,8 +6,7 @@
  *   account.h sums of a rank's groups               -> accounts
  *
  * A rank's time is its main thread's: the thread that called MPI first.  Pure arithmetic; any thread. */
-#ifndef ANA_ACCOUNT_H
-#define ANA_ACCOUNT_H
+#pragma once
 
 #include "trace/account/usage.h"
 #include "trace/format/opclass.h"
@@ -67,5 +66,3 @@ struct ana_account_rank {
  * into *outside.  Together they add up to elapsed_ns, or to the time inside calls where that is longer. */
 void ana_account_cut(const struct ana_account_rank *rank, const struct ana_account_group *group, size_t n,
                      struct ana_account *of_group, struct ana_account *outside);
-
-#endif

@@ -7,8 +7,7 @@
  *   queued    the rest: calls of MPI yield the processor where there are more ranks than processors, so a rank is
  *             queued in them rather than outside, and spans with more time in calls have less processor time
  * Pure arithmetic; any thread. */
-#ifndef ANA_ACCOUNT_USAGE_H
-#define ANA_ACCOUNT_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ struct ana_account_span {
 
 /* Adds a span. */
 void ana_account_usage_add(struct ana_account_usage *to, const struct ana_account_span *span);
-
-#endif

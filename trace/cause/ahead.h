@@ -1,8 +1,7 @@
 /* Time by which something is earlier in each shadow of the run (replay.h).  Shadows go in pairs: a pair is one
  * register of nearly all processors.  A compiler keeps a local struct ana_ahead in registers as long as it calls
  * nothing. */
-#ifndef ANA_AHEAD_H
-#define ANA_AHEAD_H
+#pragma once
 
 #include <stdint.h>
 #ifdef __SSE2__
@@ -70,5 +69,3 @@ static inline void ana_ahead_later(struct ana_ahead *last, int64_t *last_ns, con
     last->of[3] = ana_pair_least(last->of[3] + mores, other->of[3] + slack);
     *last_ns = more_ns > 0 ? ns : *last_ns;
 }
-
-#endif

@@ -15,8 +15,7 @@
  *
  * The costs add up to the waits to the nanosecond: time charged to no segment is charged to the time inside calls, or
  * to the unknown. */
-#ifndef ANA_CAUSES_H
-#define ANA_CAUSES_H
+#pragma once
 
 #include "trace/cause/ahead.h"
 #include "trace/cause/told.h"
@@ -183,5 +182,3 @@ struct ana_path_sums;
  * just these values from then on, whatever they are asked. */
 void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t segments, size_t places,
                      const struct ana_path_sums *path, const int64_t *saves);
-
-#endif

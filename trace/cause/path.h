@@ -7,8 +7,7 @@
  * All ranks' ways back meet somewhere: everything before that point is on the path, whatever comes.  Every now and
  * then this part is added up, and its steps are no longer needed.  Ranks that do not meet within the steps that are
  * kept have the path cut: before the cut it is the path of the rank which came last there. */
-#ifndef ANA_PATH_H
-#define ANA_PATH_H
+#pragma once
 
 #include "trace/cause/causes.h"
 
@@ -52,5 +51,3 @@ bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, in
 int64_t ana_path_length(const struct ana_path_sums *sums);
 /* Frees what the sums have. */
 void ana_path_sums_free(struct ana_path_sums *sums);
-
-#endif

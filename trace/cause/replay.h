@@ -9,8 +9,7 @@
  *
  * Edges: a receive needs its send; a send that was held up, or is synchronous, its receive; a collective the calls of
  * other ranks that its kind waits for.  A send that did not wait for its receiver never will. */
-#ifndef ANA_REPLAY_H
-#define ANA_REPLAY_H
+#pragma once
 
 #include "trace/util/hash_map.h"
 #include "trace/cause/ahead.h"
@@ -150,5 +149,3 @@ static inline uint32_t ana_shadow_of(const struct ana_replay *replay, uint32_t s
 /* Returns how much earlier the run would end, in ns; `over`: by rank, whether its last step is the last it will ever
  * make. */
 int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const bool *over);
-
-#endif

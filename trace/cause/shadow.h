@@ -1,7 +1,6 @@
 /* Choice of the segments and calls taken out in shadows (replay.h): the ones that cost most so far, and their time if
  * mended. */
-#ifndef ANA_SHADOW_H
-#define ANA_SHADOW_H
+#pragma once
 
 #include "trace/cause/replay.h"
 
@@ -13,5 +12,3 @@ typedef double ana_usual_time(const void *of, uint32_t segment);
  * median; else as other segments after the same call, else as their own.  And the places whose calls have most of the
  * path. */
 void ana_shadows_choose(struct ana_causes *causes, int64_t now_ns, ana_usual_time *time, const void *of);
-
-#endif

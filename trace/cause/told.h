@@ -3,8 +3,7 @@
  * Facts come one by one, in the order in which they were found, to all takers: the search for causes, the marks of
  * trace/iter and the sums of trace/job.  Nothing else is known there, so these may run beside the code that finds the
  * facts, and find the same.  A fact is a line of the cache: each call and each message comes by here. */
-#ifndef ANA_TOLD_H
-#define ANA_TOLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -130,5 +129,3 @@ struct ana_told {
     };
 };
 _Static_assert(sizeof(struct ana_told) == 64, "a fact is a line of the cache");
-
-#endif

@@ -1,6 +1,5 @@
 /* The ways back from a wait; see causes.h. */
-#ifndef ANA_WAY_H
-#define ANA_WAY_H
+#pragma once
 
 #include "trace/cause/causes.h"
 
@@ -82,5 +81,3 @@ int64_t ana_ways_follow(const struct ana_causes *causes, struct ana_ways *ways, 
                         int64_t left);
 /* Charges the noted costs. */
 void ana_ways_charge(struct ana_causes *causes, struct ana_ways *ways);
-
-#endif

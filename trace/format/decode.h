@@ -1,7 +1,6 @@
 /* A cursor over bytes that never reads past their end.  It reads what trace/format/encode.h writes, and trusts nothing.
  */
-#ifndef TRC_DECODE_H
-#define TRC_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ static inline bool trc_skip(struct trc_bytes *bytes, uint64_t n)
     bytes->at += n;
     return true;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Writers of items (trace/format/format.h) into memory: the recorder fills EVENTS chunks with them, tests build traces.
  * Inline, without libc and allocation: callable from the traced thread.  Each returns the byte behind its output and
  * writes at most TRC_ITEM_MAX bytes; the caller makes sure of the room.  trace/format/decode.h reads them. */
-#ifndef TRC_ENCODE_H
-#define TRC_ENCODE_H
+#pragma once
 
 #include "trace/format/format.h"
 
@@ -169,5 +168,3 @@ static inline uint8_t *trc_put_usage(uint8_t *p, const struct trc_usage *usage)
             p = trc_put_varint(p, usage->value[i]);
     return p;
 }
-
-#endif

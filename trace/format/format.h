@@ -80,8 +80,7 @@
  * chunk continue the thread's previous chunk; where that is gone they happen at first_ticks.
  * Each START item takes the thread's next start number; the first in a chunk has trc_chunk.first_start.  A signature
  * has at most one of START and COMPLETE. */
-#ifndef TRC_FORMAT_H
-#define TRC_FORMAT_H
+#pragma once
 
 #include "trace/format/format_data.h"
 #include "trace/format/format_gpu.h"
@@ -489,5 +488,3 @@ _Static_assert(sizeof(struct trc_chunk) + sizeof(struct trc_gpu_head) + TRC_GPU_
                "the operations are one chunk");
 _Static_assert(sizeof(struct trc_def) == 32 && sizeof(struct trc_def_comm) == 40 && sizeof(struct trc_def_stack) == 16,
                "definitions");
-
-#endif

@@ -1,6 +1,5 @@
 /* Data that messages and collectives move: the definition that the object of their signatures names. */
-#ifndef TRC_FORMAT_DATA_H
-#define TRC_FORMAT_DATA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ struct trc_def_data {
     uint32_t reserved;
 };
 _Static_assert(sizeof(struct trc_def_data) == 24, "what is moved");
-
-#endif

@@ -15,8 +15,7 @@
  *
  * `change` is another number whenever anything in the trace is that a reader would show, but for the heartbeat: its
  * live pages, definitions, stacks, state. */
-#ifndef TRC_FORMAT_DIGEST_H
-#define TRC_FORMAT_DIGEST_H
+#pragma once
 
 #include "trace/format/format.h"
 
@@ -84,5 +83,3 @@ static inline uint64_t trc_digest_sum(const void *bytes, uint64_t size, uint64_t
 }
 
 _Static_assert(sizeof(struct trc_digest_head) == 160, "digest head");
-
-#endif

@@ -6,8 +6,7 @@
  * A slot is taken when an operation is called and written in place from then on, by plain stores, the state last.
  * Operations that are over give their slots to new ones, oldest first; one that is not over never does, so a hung
  * one is here however long ago it began.  `number` is 0 while a slot changes hands. */
-#ifndef TRC_FORMAT_GPU_H
-#define TRC_FORMAT_GPU_H
+#pragma once
 
 #include <stdint.h>
 
@@ -94,5 +93,3 @@ struct trc_gpu_head {
 
 _Static_assert(sizeof(struct trc_gpu_op) == 128, "operation");
 _Static_assert(sizeof(struct trc_gpu_head) == 64, "head of the operations");
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers of items, and the contents of items that are no events (format.h). */
-#ifndef TRC_FORMAT_ITEMS_H
-#define TRC_FORMAT_ITEMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ static inline bool trc_regions_leave(struct trc_regions *regions, uint32_t id)
         regions->deeper--;
     return recorded;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Signatures of calls, a part of the file (format.h). */
-#ifndef TRC_FORMAT_SIG_H
-#define TRC_FORMAT_SIG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ enum trc_sig_field {
 #undef FIELD
 };
 _Static_assert(sizeof(struct trc_sig) == 64, "signature, without padding: compared byte by byte");
-
-#endif

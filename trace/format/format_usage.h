@@ -9,8 +9,7 @@
  * in an item, nothing rose; a field that is never there cannot be counted on this machine.  Switches of threads and the
  * counts of the node are read once a second.  There is an item each heartbeat in which something rose, and an empty one
  * at the begin of that time where that is not the item before. */
-#ifndef TRC_FORMAT_USAGE_H
-#define TRC_FORMAT_USAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ struct trc_usage {
 #define TRC_BEAT_NS         100000000 /* pause between heartbeats */
 #define TRC_USAGE_ITEM_MAX  16384u    /* bytes of an item */
 #define TRC_USAGE_ENTRY_MAX (4u + 10u * TRC_USAGE_FIELDS)
-
-#endif

@@ -1,8 +1,7 @@
 /* The histogram of durations: below 32 buckets of 4 each, from there 8 buckets an octave, and from 2^29 on 4 an octave.
  * So a percentile is right within 1/16 of its value, a long one within 1/8.  Used by the recorder (ticks) and by the
  * analysis (any unit). */
-#ifndef TRC_HISTOGRAM_H
-#define TRC_HISTOGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ static inline uint16_t trc_size_class(uint64_t bytes)
 {
     return bytes ? (uint16_t)(64 - __builtin_clzll(bytes)) : 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Operation classes (opclass.def) as an enum, and the facts about each: no other file lists classes for a fact. */
-#ifndef TRC_OPCLASS_H
-#define TRC_OPCLASS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -173,5 +172,3 @@ static inline bool trc_opclass_is_progress(enum trc_opclass opclass)
 {
     return trc_opclass_is(opclass, TRC_FACT_WAITS) && !trc_opclass_is(opclass, TRC_FACT_POLLS);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Amounts that one use of a signature moves; trc_use.uses counts the uses.  The recorder adds them up when a
  * signature gives up its place; a reader adds them to its copy of the page. */
-#ifndef TRC_USES_H
-#define TRC_USES_H
+#pragma once
 
 #include "trace/format/format.h"
 #include "trace/format/histogram.h"
@@ -79,5 +78,3 @@ static inline void trc_add_moved(struct trc_thread *thread, struct trc_row *row,
     }
     thread->peer_overflow += (out ? 0 : moved->out) + (in ? 0 : moved->in);
 }
-
-#endif

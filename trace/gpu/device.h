@@ -1,8 +1,7 @@
 /* GPU activity of a job: kernels, copies, the share of communication behind computation, and NCCL's operations with
  * the times of their kernels.  Built from the events of the streams (TRC_THREAD_STREAM) and of NCCL's calls, in the
  * same pass as everything else. */
-#ifndef ANA_DEVICE_H
-#define ANA_DEVICE_H
+#pragma once
 
 #include "trace/timeline/over_time.h"
 #include "trace/util/times.h"
@@ -122,5 +121,3 @@ struct ana_stream ana_stream(const struct ana_job *job, size_t i);
 /* Fills `n` cells of [begin_ns, end_ns) for stream i, as ana_timeline does; TRC_CAT_COMPUTE is idle time here. */
 void ana_stream_timeline(struct ana_job *job, size_t i, int64_t begin_ns, int64_t end_ns, size_t n,
                          struct ana_timeline_cell *out);
-
-#endif

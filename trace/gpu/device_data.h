@@ -1,6 +1,5 @@
 /* Data kept of kernels and copies, and of NCCL's operations: for the files of this folder. */
-#ifndef ANA_DEVICE_DATA_H
-#define ANA_DEVICE_DATA_H
+#pragma once
 
 #include "trace/gpu/device_impl.h"
 #include "trace/sums/timeline.h"
@@ -124,5 +123,3 @@ struct ana_nccl_rows {
     size_t parts, room, next; /* next: when it is full, the oldest */
     int64_t forgotten_ns;     /* latest end among the parts dropped */
 };
-
-#endif

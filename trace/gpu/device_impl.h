@@ -1,6 +1,5 @@
 /* Declarations shared by the files of trace/gpu; the pass calls the first functions, by ana_gpu_enter. */
-#ifndef ANA_DEVICE_IMPL_H
-#define ANA_DEVICE_IMPL_H
+#pragma once
 
 #include "trace/gpu/device.h"
 #include "trace/util/hash_map.h"
@@ -111,5 +110,3 @@ struct ana_nccl_hows {
 void ana_nccl_hows_read(struct ana_nccl_hows *hows, const struct ana_job *job);
 /* Fills algorithm, protocol and channels, where they are known. */
 void ana_nccl_how(const struct ana_nccl_hows *hows, struct ana_nccl_stat *stat);
-
-#endif

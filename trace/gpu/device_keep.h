@@ -1,6 +1,5 @@
 /* Devices of a job, saved and loaded. */
-#ifndef ANA_DEVICE_KEEP_H
-#define ANA_DEVICE_KEEP_H
+#pragma once
 
 #include "trace/job/job.h"
 #include "trace/util/keep.h"
@@ -11,5 +10,3 @@
 void ana_devices_keep(struct ana_keep *keep, struct ana_job *job, size_t newest);
 /* Once devices were loaded, names their communicators as reading the events would have. */
 void ana_devices_name(struct ana_job *job);
-
-#endif

@@ -1,8 +1,7 @@
 /* Algorithm and bus bandwidth of NCCL's operations, as nccl-tests define them: algbw = S / t, busbw = algbw x f.
  * Source: NVIDIA/nccl-tests, getBw and ...GetCollByteCount of src/{all_reduce,all_gather,reduce_scatter,alltoall,
  * gather,scatter,broadcast,reduce,sendrecv}.cu, and doc/PERFORMANCE.md, which derives the factors. */
-#ifndef ANA_NCCL_BANDWIDTH_H
-#define ANA_NCCL_BANDWIDTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ enum ana_nccl_function {
 enum ana_nccl_function ana_nccl_function_of(const char *name);
 /* Whether a kernel of this (mangled) name is one of NCCL's. */
 bool ana_nccl_kernel(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* The headline: the first line of screens and report, with the trouble of the job and its place.  Sources are the
  * verdict, and the account of time and the segments of a summary. */
-#ifndef ANA_HEADLINE_H
-#define ANA_HEADLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ bool ana_headline_also(const struct ana_job *job, const struct ana_summary *summ
 const struct ana_reason *ana_segment_reason(const struct ana_segment_stat *segment, size_t ranks);
 /* Enters the search for late ranks into the table of trace/job. */
 void ana_headline_enter(struct ana_upper *upper);
-
-#endif

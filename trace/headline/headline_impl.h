@@ -1,6 +1,5 @@
 /* Declarations shared by the files of the headline; no other file includes this. */
-#ifndef ANA_HEADLINE_IMPL_H
-#define ANA_HEADLINE_IMPL_H
+#pragma once
 
 #include "trace/headline/headline.h"
 #include "trace/summary/summary.h"
@@ -73,5 +72,3 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *summa
  * sentence about it. False: nobody stands out. */
 bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struct ana_late *out, char *text,
                    size_t size);
-
-#endif

@@ -14,8 +14,7 @@
  * After the oldest items were recycled, bits whose name was only in them are called "tensor at bit N".
  *
  * Job time (job.h) everywhere.  Pure; not for the traced process. */
-#ifndef ANA_HOROVOD_H
-#define ANA_HOROVOD_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -223,5 +222,3 @@ enum ana_hvd_differs ana_hvd_step_differs(const struct ana_hvd_set *set, const s
 /* Writes "step 14 took 3.1 x: rank 3 came 42 ms after the first, usually 2 ms". */
 void ana_hvd_step_words(const struct ana_job *job, const struct ana_hvd_set *set, const struct ana_hvd_step *step,
                         char *out, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Declarations shared by Horovod's analysis: horovod.c (reading, and results for callers), round.c (one cycle after
  * the other), tensor.c (effects of a cycle on tensors and steps). */
-#ifndef ANA_HOROVOD_IMPL_H
-#define ANA_HOROVOD_IMPL_H
+#pragma once
 
 #include "trace/horovod/horovod.h"
 #include "trace/horovod/wires.h"
@@ -140,5 +139,3 @@ void hvd_find_library(struct ana_hvd_set *set);
 /* round.c */
 /* Replays the rounds that members have queued, as far as they ended before `horizon_ns`, in job time. */
 void hvd_rounds(struct ana_hvd_set *set, struct hvd_work *work, int64_t horizon_ns);
-
-#endif

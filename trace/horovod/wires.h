@@ -1,6 +1,5 @@
 /* Lists and the response cache of Horovod, as its processes exchange them. */
-#ifndef HVD_WIRES_H
-#define HVD_WIRES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ void ana_hvd_cache_drop(struct ana_hvd_cache *cache, uint32_t bit);
 void ana_hvd_cache_end_cycle(struct ana_hvd_cache *cache);
 /* Puts a tensor behind a bit that it must have, though its response was not seen. */
 void ana_hvd_cache_assume(struct ana_hvd_cache *cache, uint32_t bit, int32_t tensor);
-
-#endif

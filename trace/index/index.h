@@ -7,8 +7,7 @@
  * There is none for a running job, nor for windows, nor for events that were read while the job ran: the clocks,
  * down to the length of a tick, are only known for good at the end, so times differ by nanoseconds, and with them
  * waits as short as that.  A job that was watched to its end is read once more (tui/commands/again.h). */
-#ifndef ANA_INDEX_H
-#define ANA_INDEX_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -36,5 +35,3 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size);
 
 /* Whether a job that has been read to its end lacks an index for one reason only: it was read while it ran. */
 bool ana_index_lacks(const struct ana_job *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of a job's index (index.h).  One description of each part writes it and takes it up. */
-#ifndef ANA_JOB_KEEP_H
-#define ANA_JOB_KEEP_H
+#pragma once
 
 #include "trace/job/analysis.h"
 #include "trace/util/keep.h"
@@ -50,5 +49,3 @@ void ana_store_keep(struct ana_job_keep *k);
 bool ana_store_find_sites(struct ana_job *job);
 /* A communicator, by a number that means the same the next time.  When loading, *comm is filled in. */
 void ana_comm_keep(struct ana_job_keep *k, const struct trc_comm **comm);
-
-#endif

@@ -1,6 +1,5 @@
 /* Loading of an index (index.h) into a job. */
-#ifndef ANA_INDEX_LOAD_H
-#define ANA_INDEX_LOAD_H
+#pragma once
 
 #include "trace/job/analysis.h"
 #include <stdio.h>
@@ -8,5 +7,3 @@
 /* Fills a job whose events were not read; threads beside help.  The first part begins at byte `at` of the file, which
  * has `size` bytes.  False: the index is refused, or memory is out; then the analysis of the job begins anew. */
 bool ana_index_load(struct ana_job *job, FILE *file, uint64_t at, uint64_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* Place of an index: index/analysis in the folder of the trace, if that is the user's own, or in the user's cache
  * folder.  No link is followed below these folders, and files of others there are not read.  One thread at a
  * time. */
-#ifndef ANA_INDEX_PLACE_H
-#define ANA_INDEX_PLACE_H
+#pragma once
 
 #include "trace/job/job.h"
 #include <limits.h>
@@ -30,5 +29,3 @@ FILE *ana_place_read(const struct ana_place *place);
 FILE *ana_place_write(const struct ana_place *place);
 /* Closes that file, and makes it the index if all was written; else removes it.  False: errno says why it is none. */
 bool ana_place_finish(const struct ana_place *place, FILE *file, bool whole);
-
-#endif

@@ -16,8 +16,7 @@
  * Marks are told of calls (trace/cause/told.h); spikes are found where the events come by.
  *
  * One thread at a time, but for these two. */
-#ifndef ANA_ITER_H
-#define ANA_ITER_H
+#pragma once
 
 #include "trace/util/packed.h"
 #include "trace/why/tell.h"
@@ -226,5 +225,3 @@ void ana_iter_tell(struct ana_why *why, const struct ana_event *event);
 
 /* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */
 void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why);
-
-#endif

@@ -27,8 +27,7 @@
  *   more than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or
  *   none: an inner loop seldom runs once, or
  *   it is a kind of calls, and something inside it is a detour. */
-#ifndef ANA_LOOP_H
-#define ANA_LOOP_H
+#pragma once
 
 #include "trace/iter/iter.h"
 
@@ -91,5 +90,3 @@ uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const
                        const struct ana_loop *loop, size_t index);
 /* Frees them; the struct is the caller's. */
 void ana_loops_free(struct ana_loops *loops);
-
-#endif

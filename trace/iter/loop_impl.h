@@ -1,6 +1,5 @@
 /* Shared by the files that find loops: the graph of successive calls. */
-#ifndef ANA_LOOP_IMPL_H
-#define ANA_LOOP_IMPL_H
+#pragma once
 
 #include "trace/iter/loop.h"
 
@@ -51,5 +50,3 @@ bool ana_loop_has_kind(const struct ana_loop_graph *g, const struct ana_loop *ou
 /* Whether where the outer loop goes round something is left out that else is called in each iteration of the inner one:
  * the other is done instead. */
 bool ana_loop_leaves_out(const struct ana_loop_graph *g, const struct ana_loop *outer, const struct ana_loop *inner);
-
-#endif

@@ -1,6 +1,5 @@
 /* Results of the passes over the events of a job, for the folders that make summaries and the like. */
-#ifndef ANA_ANALYSIS_H
-#define ANA_ANALYSIS_H
+#pragma once
 
 #include "trace/iter/iter.h"
 #include "trace/sums/accesses.h"
@@ -103,5 +102,3 @@ bool ana_is_followed(const struct ana_job *job, const struct ana_selection *sele
 struct ana_span ana_known_time(const struct ana_job *job, size_t index);
 /* Returns the end of the range's sums in job time: they have all events that ended before. */
 int64_t ana_time_range_until(const struct ana_job *job);
-
-#endif

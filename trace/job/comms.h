@@ -1,6 +1,5 @@
 /* Communicators over all worlds of a job: identities, members, partners and names. */
-#ifndef ANA_COMMS_H
-#define ANA_COMMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ const char *ana_comm_kind(const struct trc_comm *comm);
 /* Returns the short name of a communicator: "WORLD", "SELF", its own name, or "#n of size k".  Valid as
  * long as the job, also when the communicator gets another name. */
 const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct trc_comm *comm);
-
-#endif

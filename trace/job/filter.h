@@ -1,6 +1,5 @@
 /* Calls that the filter of a selection takes, and the identities of the places that make them. */
-#ifndef ANA_FILTER_H
-#define ANA_FILTER_H
+#pragma once
 
 #include "trace/job/window.h"
 
@@ -15,5 +14,3 @@ bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *sel
                       uint64_t comm, uint64_t site);
 /* Whether the filter of a selection takes the call that a rank is inside. */
 bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index);
-
-#endif

@@ -1,6 +1,5 @@
 /* Calls that ranks are inside, in words, and ranks that are inside one for long. */
-#ifndef ANA_INSIDE_H
-#define ANA_INSIDE_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -13,5 +12,3 @@ bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size);
 /* Returns the time to look whether a wait that has just begun is worth a word, by CLOCK_MONOTONIC in ns; INT64_MAX: no
  * rank waits that long. */
 int64_t ana_inside_due(const struct ana_job *job);
-
-#endif

@@ -9,8 +9,7 @@
  *   ana_summarize     (trace/summary) everything the screens and the report show, for a selection of time and ranks
  *
  * Pure: no terminal, no output, no global state.  Nothing here may be called in the traced process. */
-#ifndef ANA_JOB_H
-#define ANA_JOB_H
+#pragma once
 
 #include "trace/members/rank.h"
 
@@ -140,5 +139,3 @@ struct ana_selection {
      * ana_site.identity.  What a rank does besides is not known of it then. */
     uint64_t comm, call, site;
 };
-
-#endif

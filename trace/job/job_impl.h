@@ -1,6 +1,5 @@
 /* The job itself; for the files of this folder alone. */
-#ifndef ANA_JOB_IMPL_H
-#define ANA_JOB_IMPL_H
+#pragma once
 
 #include "trace/job/analysis.h"
 #include "trace/job/comms.h"
@@ -61,5 +60,3 @@ bool ana_analysis_start(struct ana_job *job);
 void ana_analysis_stop(struct ana_job *job);
 /* Takes up new records, after the files were refreshed. */
 void ana_analysis_refresh(struct ana_job *job);
-
-#endif

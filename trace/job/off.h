@@ -1,6 +1,5 @@
 /* Stretches of switched-off recording (MPI_Pcontrol): the ranks' activity meanwhile is not known. */
-#ifndef ANA_OFF_H
-#define ANA_OFF_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -27,5 +26,3 @@ void ana_offs_free(struct ana_offs *offs);
 
 /* Writes a stretch as a sentence: "recording was off from 3.2 s to 8.1 s (MPI_Pcontrol), on ranks 0-3". */
 void ana_off_words(const struct ana_job *job, const struct ana_off *off, char *out, size_t size);
-
-#endif

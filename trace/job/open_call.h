@@ -1,6 +1,5 @@
 /* Calls that have not ended, and the account of the time since a rank's last event. */
-#ifndef ANA_OPEN_CALL_H
-#define ANA_OPEN_CALL_H
+#pragma once
 
 #include "trace/format/opclass.h"
 #include <stddef.h>
@@ -21,5 +20,3 @@ struct ana_open_call {
 struct ana_open_call ana_open_call_of(const struct ana_job *job, size_t index, size_t thread);
 /* Adds the time of each rank since its last event to its account, once no more events come. */
 void ana_close_accounts(struct ana_job *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reading of an ended job's events in parts (trace/relations/parts.h): by threads, or other processes. The result does
  * not depend on it. */
-#ifndef ANA_JOB_PARTS_H
-#define ANA_JOB_PARTS_H
+#pragma once
 
 #include "trace/job/job.h"
 #include "trace/relations/parts.h"
@@ -22,5 +21,3 @@ struct ana_job_files ana_job_files(struct ana_job *job);
 /* Has them read by `source`, which is copied and must live until the job is closed.  If a reader fails, the results are
  * incomplete, and say so. */
 bool ana_job_read_by(struct ana_job *job, const struct ana_part_source *source);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the passes over all and over a part of the events; for advance.c, pass.c and range.c. */
-#ifndef ANA_PASS_IMPL_H
-#define ANA_PASS_IMPL_H
+#pragma once
 
 #include "trace/job/job_impl.h"
 
@@ -79,5 +78,3 @@ static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind ki
     if (counts || !ana_is_device(e))
         ana_match_event(job->analysis.match, e);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Call sites and call paths in words. */
-#ifndef ANA_SITE_WORDS_H
-#define ANA_SITE_WORDS_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -22,5 +21,3 @@ void ana_path_words(const struct ana_job *job, size_t index, const struct trc_pa
 const char *ana_site_line(const struct ana_job *job, size_t index, const char *module);
 /* `function`, or the inlined function in it that the place is in, or its name in the debug information. */
 const char *ana_site_function(const struct ana_job *job, size_t index, const char *module, const char *function);
-
-#endif

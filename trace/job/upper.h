@@ -1,7 +1,6 @@
 /* Calls from a job to the floors above it while it is read.  It calls them by this table, so that it does not include
  * them; each of them enters itself (ana_gpu_enter and the like), and trace/session lists them. */
-#ifndef ANA_UPPER_H
-#define ANA_UPPER_H
+#pragma once
 
 #include "trace/job/job.h"
 #include "trace/members/bundle.h"
@@ -49,5 +48,3 @@ const struct ana_upper *ana_job_upper(const struct ana_job *job);
 struct ana_hvd_state *ana_job_hvd_state(const struct ana_job *job);
 /* Returns the state that trace/verdict has made. */
 struct ana_judgement *ana_job_judgement(const struct ana_job *job);
-
-#endif

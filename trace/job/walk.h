@@ -1,7 +1,6 @@
 /* One walk over all events of a job in job time, with their messages and collectives: for handing them on
  * (trace/export).  It keeps no more than the merge and the match do, however long the trace is. */
-#ifndef ANA_WALK_H
-#define ANA_WALK_H
+#pragma once
 
 #include "trace/job/job.h"
 #include "trace/relations/match.h"
@@ -27,5 +26,3 @@ void ana_clocks_settle(struct ana_job *job);
 /* Walks over all events that there are now.  The clocks of several hosts are fitted first.  Of a selection only time
  * and ranks count.  False: out of memory, or ended by `progress`. */
 bool ana_job_walk(struct ana_job *job, const struct ana_selection *selection, const struct ana_walk *walk);
-
-#endif

@@ -1,7 +1,6 @@
 /* The part of a job that is looked at: a selection of time, ranks, communicator, call and call site, as it is typed and
  * told.  Nothing here computes; ana_summarize (job.h) does. */
-#ifndef ANA_WINDOW_H
-#define ANA_WINDOW_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -45,5 +44,3 @@ static inline bool ana_selected(const uint8_t *ranks, size_t index)
 {
     return !ranks || ranks[index];
 }
-
-#endif

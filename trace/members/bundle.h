@@ -1,6 +1,5 @@
 /* The trace files of one job: every *.hpctop in one or more folders, or named outright. */
-#ifndef ANA_BUNDLE_H
-#define ANA_BUNDLE_H
+#pragma once
 
 #include "trace/members/watch.h"
 #include "trace/util/hash_map.h"
@@ -65,5 +64,3 @@ bool ana_newest_folder(const char *where, char *out, size_t out_size);
 
 /* The first place or file that could not be read, and why: "PATH: Permission denied"; NULL if all could. */
 const char *ana_bundle_error(const struct ana_bundle *bundle);
-
-#endif

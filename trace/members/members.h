@@ -1,6 +1,5 @@
 /* Members of a job: its files, the processes in them and their state now, and the names that they share. */
-#ifndef ANA_MEMBERS_H
-#define ANA_MEMBERS_H
+#pragma once
 
 #include "trace/members/bundle.h"
 #include "trace/members/process.h"
@@ -74,5 +73,3 @@ void ana_number_calls(struct ana_members *members);
 uint32_t ana_call_number(struct ana_members *members, const struct trc_call *call);
 /* The job-wide number of a call by its id in the file of rank `index`; 0: none. */
 uint32_t ana_call_number_of(const struct ana_members *members, size_t index, uint32_t id);
-
-#endif

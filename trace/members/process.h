@@ -1,6 +1,5 @@
 /* One process now: its state, counters and the call it is inside, from its head and live pages. */
-#ifndef ANA_PROCESS_H
-#define ANA_PROCESS_H
+#pragma once
 
 #include "trace/relations/clock.h"
 #include "trace/members/rank.h"
@@ -89,5 +88,3 @@ bool ana_process_beats(const struct trc_head *head);
 
 /* Ticks of the last sign of life (while it is alive: of this moment). */
 uint64_t ana_process_end_ticks(const struct ana_process *process, const struct ana_here *here);
-
-#endif

@@ -1,6 +1,5 @@
 /* A rank now: what the last refresh saw of it. */
-#ifndef ANA_RANK_H
-#define ANA_RANK_H
+#pragma once
 
 #include "trace/reader/reader.h"
 #include "trace/util/ranges.h"
@@ -49,5 +48,3 @@ static inline struct ana_rank_id ana_rank_id(const struct ana_rank *rank)
 {
     return (struct ana_rank_id){rank->world, rank->rank, rank->pid};
 }
-
-#endif

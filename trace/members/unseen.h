@@ -1,6 +1,5 @@
 /* The line that ranks without a record leave in the trace folder (interpose/load/unseen.c). */
-#ifndef ANA_UNSEEN_H
-#define ANA_UNSEEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,5 +7,3 @@
 /* Writes the first such line of a folder to `out`, `size` bytes, without its end; "" where there is none.  Returns
  * whether there is one.  Any thread. */
 bool ana_unseen(const char *folder, char *out, size_t size);
-
-#endif

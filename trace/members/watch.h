@@ -1,7 +1,6 @@
 /* A job that is watched while it runs: digests of its nodes are asked for, and spare most reading of its files.  Where
  * there is no digest (yet), or an old or damaged one, files are read as ever. */
-#ifndef ANA_WATCH_H
-#define ANA_WATCH_H
+#pragma once
 
 #include "trace/reader/digest.h"
 #include "trace/util/hash_map.h"
@@ -49,5 +48,3 @@ const char *ana_watch_complaint(const struct ana_watch *watch, size_t i);
 
 /* Ends the requests, and frees the watch. */
 void ana_watch_free(struct ana_bundle *bundle);
-
-#endif

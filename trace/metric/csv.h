@@ -1,6 +1,5 @@
 /* Tables as CSV (RFC 4180), for scripts: the keys and values of `hpctop report --json`, one line a row. */
-#ifndef ANA_CSV_H
-#define ANA_CSV_H
+#pragma once
 
 #include "trace/metric/table.h"
 #include <stdio.h>
@@ -9,5 +8,3 @@
  * are their numbers, and a field is empty where the value is not known. */
 void ana_csv_rows(FILE *out, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                   const struct ana_whole *whole);
-
-#endif

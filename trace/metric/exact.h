@@ -1,6 +1,5 @@
 /* Values as text for scripts: all digits of a number, times in seconds.  JSON and CSV write the same. */
-#ifndef ANA_EXACT_H
-#define ANA_EXACT_H
+#pragma once
 
 #include "trace/metric/metric.h"
 
@@ -13,5 +12,3 @@ const char *ana_exact_ns(int64_t ns, char out[ANA_EXACT]);     /* text in second
  * Without a job no rank is known. */
 const char *ana_exact(const struct ana_metric *metric, struct ana_value value, const struct ana_job *job,
                       char out[ANA_EXACT]);
-
-#endif

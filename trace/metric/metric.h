@@ -1,7 +1,6 @@
 /* Table of all metrics of a call, rank, site, collective ...: columns of screens, columns of the report, keys of
  * JSON and help texts name its rows.  A new metric is one row of metrics.def. */
-#ifndef ANA_METRIC_H
-#define ANA_METRIC_H
+#pragma once
 
 #include "trace/diff/diff.h"
 #include "trace/gpu/device.h"
@@ -101,5 +100,3 @@ char *ana_metric_text(char *out, size_t size, const struct ana_metric *metric, c
     ana_metric_text((char[ANA_TEXT]){""}, ANA_TEXT, metric, row, whole, utf8)
 /* The metric's value of a row as such a number. */
 double ana_metric_number(const struct ana_metric *metric, const void *row, const struct ana_whole *whole);
-
-#endif

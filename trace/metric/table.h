@@ -1,7 +1,6 @@
 /* Tables: rows of one kind, and their columns.  There is one walk over their cells; a sink makes text, JSON or CSV from
  * them. */
-#ifndef ANA_TABLE_H
-#define ANA_TABLE_H
+#pragma once
 
 #include "trace/metric/metric.h"
 
@@ -49,5 +48,3 @@ void ana_table_walk(const struct ana_table *table, const struct ana_whole *whole
 
 /* The columns of a kind for scripts: all metrics that have a key, titled by it.  Returns how many. */
 size_t ana_table_keys(enum ana_metric_kind kind, struct ana_column out[ANA_METRICS]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside a cursor: what its two halves share, the walk over chunks (cursor.c) and the items in them (items.c). */
-#ifndef TRC_CURSOR_H
-#define TRC_CURSOR_H
+#pragma once
 
 #include "trace/format/decode.h"
 #include "trace/reader/file.h"
@@ -69,5 +68,3 @@ struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, u
 
 /* Whether no more items can come behind those in the cursor's chunk. */
 bool trc_cursor_is_complete(const struct trc_cursor *cursor);
-
-#endif

@@ -1,6 +1,5 @@
 /* Digests of nodes (trace/format/format_digest.h), read as everything is: bounded, and nothing in them is trusted. */
-#ifndef TRC_READ_DIGEST_H
-#define TRC_READ_DIGEST_H
+#pragma once
 
 #include "trace/format/format_digest.h"
 #include "trace/reader/reader.h"
@@ -29,5 +28,3 @@ bool trc_digest_apply(struct trc_file *file, const struct trc_node *node, const 
 /* Whether a trace must be read whatever digests say: it has streams or operations of a GPU, or regions that may begin
  * outside calls. */
 bool trc_digest_lacks(const struct trc_file *file);
-
-#endif

@@ -1,6 +1,5 @@
 /* Every record of a trace file as text: what people grep, diff and compare with golden files. */
-#ifndef TRC_DUMP_H
-#define TRC_DUMP_H
+#pragma once
 
 #include "trace/reader/reader.h"
 #include <stdio.h>
@@ -10,5 +9,3 @@
  * unknown number is a dash.  Reads everything there now, FOLDs that may still grow included (trc_set_final).
  * TRC_BAD: out of memory, or `out` could not be written. */
 enum trc_status trc_dump(struct trc_file *file, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations shared by the files of the dump; nobody else includes this. */
-#ifndef TRC_DUMP_IMPL_H
-#define TRC_DUMP_IMPL_H
+#pragma once
 
 #include "trace/reader/dump.h"
 #include "trace/reader/file.h"
@@ -47,5 +46,3 @@ void trc_dump_said(const struct trc_record *record, FILE *out);
 void trc_dump_region(const struct trc_file *file, const struct trc_record *record, FILE *out);
 /* dump_items.c: writes what the kernel counted.  False: out of memory. */
 bool trc_dump_usage(struct trc_file *file, FILE *out);
-
-#endif

@@ -3,8 +3,7 @@
  * Nothing is mapped: a mapped file that somebody truncates kills its reader with SIGBUS, and on a network file system a
  * mapping is stale.  Everything is pread into memory of our own, checked there, and a chunk's identity is checked again
  * after the copy, since its writer may have recycled it meanwhile. */
-#ifndef TRC_FILE_H
-#define TRC_FILE_H
+#pragma once
 
 #include "trace/reader/reader.h"
 #include "trace/util/budget.h"
@@ -295,5 +294,3 @@ void trc_facts_seal(struct trc_file *file);
 void trc_facts_free(struct trc_file *file);
 /* The definition with this key in a sealed table; NULL if there is none. */
 void *trc_table_find(const struct trc_table *table, uint64_t key);
-
-#endif

@@ -2,8 +2,7 @@
  * mapped: somebody may truncate it under our eyes, and on a network file system a mapping would be stale. A file may be
  * finished, growing, truncated, torn or hostile: every offset and count is checked before use.  Damage is reported in
  * words; the undamaged rest is still delivered.  Not for the traced process. */
-#ifndef TRC_READER_H
-#define TRC_READER_H
+#pragma once
 
 #include "trace/format/format.h"
 #include "trace/format/opclass.h"
@@ -345,5 +344,3 @@ _Static_assert(TRC_MAX_THREADS <= UINT16_MAX, "a thread's number has room");
  * (trc_signature).  Pointers in them are valid until the next call on this cursor. */
 size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t max, struct trc_record *other,
                       uint64_t *left_out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads what the kernel counted for a process (trace/format/format_usage.h).  Trusts nothing in the file.  One thread
  * at a time. */
-#ifndef TRC_READER_USAGE_H
-#define TRC_READER_USAGE_H
+#pragma once
 
 #include "trace/reader/reader.h"
 
@@ -25,5 +24,3 @@ void trc_usage_close(struct trc_usage_cursor *cursor);
 enum trc_status trc_usage_next(struct trc_usage_cursor *cursor, struct trc_usage_item *out);
 /* Name of a field: "cpu_us". */
 const char *trc_usage_name(enum trc_usage_field field);
-
-#endif

@@ -10,8 +10,7 @@
  * paired.
  *
  * Pure: definitions in, pairs out. */
-#ifndef ANA_BRIDGE_H
-#define ANA_BRIDGE_H
+#pragma once
 
 #include "trace/relations/clock.h"
 
@@ -55,5 +54,3 @@ static inline uint32_t ana_bridge_partner(const struct ana_bridge *bridge, int32
     uint32_t rank = (uint32_t)(TRC_PEER_REMOTE - (int64_t)peer);
     return bridge && peer <= TRC_PEER_REMOTE && rank < bridge->far_count ? bridge->far[rank] : UINT32_MAX;
 }
-
-#endif

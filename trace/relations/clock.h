@@ -20,8 +20,7 @@
  * uncertainty.
  *
  * Indices number the ranks' files; index 0 is the reference: job time 0 is the moment when its file was made. */
-#ifndef ANA_CLOCK_H
-#define ANA_CLOCK_H
+#pragma once
 
 #include "trace/relations/relations.h"
 #include "trace/util/keep.h"
@@ -136,5 +135,3 @@ void ana_clock_set_fitted(struct ana_clock *clock, size_t domain, const struct a
 void ana_clock_again(struct ana_clock *clock);
 /* Keeps the fit of the domains, or loads it: of the same files, added in the same order. */
 void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock);
-
-#endif

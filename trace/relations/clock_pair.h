@@ -1,7 +1,6 @@
 /* Bounds on the offset between two clocks, theta(t) = clock_B - clock_A, t on clock A; and the line through them
  * (clock.h).  Pure arithmetic. */
-#ifndef ANA_CLOCK_PAIR_H
-#define ANA_CLOCK_PAIR_H
+#pragma once
 
 #include "trace/relations/clock.h"
 
@@ -34,5 +33,3 @@ struct ana_clock_pair_fit ana_clock_pair_fit(const struct ana_clock_pair *pair, 
 
 /* The offset nearest to `theta` that no bound forbids (the middle, if bounds contradict each other). */
 int64_t ana_clock_pair_clamp(const struct ana_clock_pair *pair, int64_t theta);
-
-#endif

@@ -17,8 +17,7 @@
  * Collectives: by (communicator identity, sequence number); complete when all members have come.
  *
  * Memory: bounded by ANA_MATCH_ENDS open message ends, ANA_MATCH_INSTANCES open collectives and the open requests. */
-#ifndef ANA_MATCH_H
-#define ANA_MATCH_H
+#pragma once
 
 #include "trace/relations/bridge.h"
 #include "trace/relations/relations.h"
@@ -107,5 +106,3 @@ bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_insta
 /* Keeps the counts and the open collectives, without their arrivals; or loads them into a match that knows its ranks
  * and has seen no event.  After ana_match_flush only. */
 void ana_match_keep(struct ana_keep *keep, struct ana_match *match);
-
-#endif

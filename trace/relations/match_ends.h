@@ -1,6 +1,5 @@
 /* Ends of messages in their lists.  Each message takes several steps, so they are inline. */
-#ifndef ANA_MATCH_ENDS_H
-#define ANA_MATCH_ENDS_H
+#pragma once
 
 #include "trace/relations/match_impl.h"
 
@@ -194,5 +193,3 @@ static inline bool ana_is_kept(const struct ana_match *match, const struct ana_c
     return channel->kept ||
            (match->any_gap && (ana_channel_from(match, channel)->gap || ana_channel_to(match, channel)->gap));
 }
-
-#endif

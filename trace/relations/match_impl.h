@@ -1,6 +1,5 @@
 /* Shared by the files of the matching; nobody else includes this. */
-#ifndef ANA_MATCH_IMPL_H
-#define ANA_MATCH_IMPL_H
+#pragma once
 
 #include "trace/format/opclass.h"
 #include "trace/relations/match.h"
@@ -355,5 +354,3 @@ void ana_coll_complete(struct ana_match *match, const struct ana_event *event, c
 bool ana_has_partners(const struct ana_event *event);
 /* Adds such a call, and reports its needs and the calls that need it, as far as both are seen. */
 void ana_partners_event(struct ana_match *match, const struct ana_event *event, uint64_t identity);
-
-#endif

@@ -9,8 +9,7 @@
  * then is in the file.  So nothing that ends later than the earliest such horizon is given out, until a refresh moves
  * it.  If an item still comes late (a thread was held between the end of its call and the writing of it), it is given
  * out at once, out of order; the stages behind must bear that, and do. */
-#ifndef ANA_MERGE_H
-#define ANA_MERGE_H
+#pragma once
 
 #include "trace/relations/clock.h"
 #include "trace/relations/parts.h"
@@ -69,5 +68,3 @@ bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, c
 int64_t ana_merge_position(const struct ana_merge *merge);
 /* Returns the number of items given out, or left out by the filter: only items read here. */
 uint64_t ana_merge_count(const struct ana_merge *merge);
-
-#endif

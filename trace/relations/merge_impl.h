@@ -1,6 +1,5 @@
 /* Inside a merge: what the order of all (merge.c) and the reading of files (merge_files.c) share. */
-#ifndef ANA_MERGE_IMPL_H
-#define ANA_MERGE_IMPL_H
+#pragma once
 
 #include "trace/relations/merge.h"
 
@@ -69,5 +68,3 @@ bool ana_files_refresh(struct ana_merge *merge);
 /* merge.c */
 /* Adds a lane; false: out of memory, and it is still the caller's. */
 bool ana_merge_add_lane(struct ana_merge *merge, struct lane *lane);
-
-#endif

@@ -8,8 +8,7 @@
  * room for as many signatures, and the oldest gives way to a new one.
  *
  * Pure; each struct is for one thread at a time. */
-#ifndef ANA_PARTS_H
-#define ANA_PARTS_H
+#pragma once
 
 #include "trace/relations/clock.h"
 #include "trace/relations/relations.h"
@@ -75,5 +74,3 @@ size_t ana_part_unpack(struct ana_part *part, struct ana_event *out, size_t max,
 /* Divides files[0 .. n-1] into parts with about as many items each, neighbours together: part[i] is the part of
  * files[i]. */
 void ana_parts_divide(struct trc_file *const *files, size_t n, size_t parts, uint32_t *part);
-
-#endif

@@ -1,7 +1,6 @@
 /* Threads that read the parts of a job (parts.h), each some of the ranks, a few blocks ahead of who brings them
  * together. */
-#ifndef ANA_READERS_H
-#define ANA_READERS_H
+#pragma once
 
 #include "trace/relations/parts.h"
 
@@ -17,5 +16,3 @@ void ana_readers_free(struct ana_readers *readers);
 /* Returns the readers as a source, as long as they live.  A part without a thread of its own is read by the thread
  * that takes its blocks. */
 struct ana_part_source ana_readers_source(struct ana_readers *readers);
-
-#endif

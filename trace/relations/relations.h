@@ -5,8 +5,7 @@
  *                             -> wait states, statistics, timeline
  *
  * These structs are the whole contract between the stages: each can be fed by hand in a test. */
-#ifndef ANA_RELATIONS_H
-#define ANA_RELATIONS_H
+#pragma once
 
 #include "trace/reader/reader.h"
 #include <stddef.h>
@@ -167,5 +166,3 @@ struct ana_need {
     struct ana_arrival waiter, needed;
     uint64_t comm_identity; /* identity of the window, or the neighbours' communicator */
 };
-
-#endif

@@ -22,8 +22,7 @@
  *
  * Never more than the call's own time.  A standard send of up to ANA_EAGER_BYTES whose call also waits for others
  * (MPI_Waitall, MPI_Sendrecv) never counts as held up by its receiver: every MPI sends those away at once. */
-#ifndef ANA_WAITS_H
-#define ANA_WAITS_H
+#pragma once
 
 #include "trace/relations/relations.h"
 #include "trace/relations/wait_kinds.def"
@@ -143,5 +142,3 @@ static inline bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_spa
     waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_wait_taken){span->begin_ns, span->end_ns};
     return true;
 }
-
-#endif

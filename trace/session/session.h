@@ -1,6 +1,5 @@
 /* Opening a job with everything that hpctop computes about it. */
-#ifndef ANA_SESSION_H
-#define ANA_SESSION_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -13,5 +12,3 @@ enum trc_status ana_job_open(const char *const *folders, size_t n, struct ana_jo
 /* Opens a job as ana_job_open, and calls `opening` with `user` meanwhile (NULL: nobody). */
 enum trc_status ana_job_open_watched(const char *const *folders, size_t n, ana_opening *opening, void *user,
                                      struct ana_job **out, char *error, size_t error_size);
-
-#endif

@@ -10,8 +10,7 @@
  *     ana_stacks_free(&stacks);
  *
  * Everything taken is owned by the ana_stacks and lives until ana_stacks_free, whatever is refreshed meanwhile. */
-#ifndef ANA_STACKS_H
-#define ANA_STACKS_H
+#pragma once
 
 #include "trace/util/budget.h"
 #include "trace/job/job.h"
@@ -147,5 +146,3 @@ size_t ana_stacks_divergence(const struct ana_job *job, const struct ana_stacks 
 /* All ranks of a group as in a sentence: "rank 7", "ranks 0-3 and 7". */
 void ana_stack_group_ranks(const struct ana_job *job, const struct ana_stacks *stacks,
                            const struct ana_stack_group *group, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The account of time in summaries, and the call sites of ranks that it is of; for the files of the summary. */
-#ifndef ANA_SUMMARY_ACCOUNTS_H
-#define ANA_SUMMARY_ACCOUNTS_H
+#pragma once
 
 #include "trace/summary/summary_impl.h"
 
@@ -26,5 +25,3 @@ bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const stru
                           struct ana_site_parts *parts);
 /* regions.c: fills the program's own regions, with the accounts of the calls in them.  False: out of memory. */
 bool ana_summary_regions(const struct ana_job *job, struct ana_summary *s, const struct ana_site_parts *parts);
-
-#endif

@@ -1,7 +1,6 @@
 /* Groups of ranks that behave alike: ten thousand ranks are a few rows, and outliers have own rows.  Pure, made from a
  * summary; O(ranks x kinds). */
-#ifndef ANA_ALIKE_H
-#define ANA_ALIKE_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -39,5 +38,3 @@ void ana_alike_free(struct ana_alike *alike);
 /* Writes the rank indices to blame for what the headline says, at most `room`: the verdict's are the caller's; of a
  * summary the rank that others lost most time waiting for, if that is at least 0.5 % of all time.  Returns how many. */
 size_t ana_alike_blame(const struct ana_summary *summary, size_t *out, size_t room);
-
-#endif

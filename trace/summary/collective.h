@@ -1,6 +1,5 @@
 /* A row of a summary's collectives. */
-#ifndef ANA_COLLECTIVE_H
-#define ANA_COLLECTIVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct ana_collective {
     size_t places;        /* places of this call on this communicator with complete instances */
     int64_t call_lost_ns; /* loss in all `places`; 0 unknown */
 };
-
-#endif

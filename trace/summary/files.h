@@ -1,6 +1,5 @@
 /* Rows of a summary about files that were used by MPI-IO. */
-#ifndef ANA_FILES_H
-#define ANA_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct ana_file_stat {
         uint64_t size[65]; /* calls by trc_size_class() */
     } read, write;
 };
-
-#endif

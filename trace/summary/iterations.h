@@ -1,6 +1,5 @@
 /* Iterations of a job's loops: the slowest, and the times of each (trace/iter finds the loops). */
-#ifndef ANA_ITERATIONS_H
-#define ANA_ITERATIONS_H
+#pragma once
 
 #include "trace/why/reason.h"
 #include <stdbool.h>
@@ -66,5 +65,3 @@ bool ana_iteration_span(const struct ana_job *job, const struct ana_iterations *
 /* The iteration that a rank is in at a time, from 1; before the first and after the last those.  0: it has none. */
 uint64_t ana_iteration_at(const struct ana_job *job, const struct ana_iterations *of, size_t level, size_t index,
                           int64_t at_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* Call paths of all ranks as one tree: the program's regions, in them the functions from the outermost caller on, and
  * at its ends the calls.  Made when somebody looks at it. */
-#ifndef ANA_PATHS_H
-#define ANA_PATHS_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -33,5 +32,3 @@ enum ana_path_measure { ANA_PATH_TIME, ANA_PATH_WAITING, ANA_PATH_CALLS, ANA_PAT
 /* Writes a measure of a node by rank index, NAN for ranks without a call there. */
 void ana_path_by_rank(const struct ana_summary *summary, const struct ana_paths *paths, size_t node,
                       enum ana_path_measure measure, double *out, size_t ranks);
-
-#endif

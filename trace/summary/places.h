@@ -1,6 +1,5 @@
 /* Places between which segments lie, by their names. */
-#ifndef ANA_PLACES_H
-#define ANA_PLACES_H
+#pragma once
 
 #include "trace/job/analysis.h"
 #include "trace/summary/iterations.h"
@@ -12,5 +11,3 @@ void ana_segment_end_of(const struct ana_job *job, const struct ana_why *why, ui
  * `by_line` the places of one source line, since an inlined function has several: fills, for each place, the first of
  * its name, + 1.  False: out of memory. */
 bool ana_places_join(const struct ana_job *job, const struct ana_why *why, bool by_line, uint32_t *place);
-
-#endif

@@ -1,6 +1,5 @@
 /* The critical path, and what it saves to mend something, of the events read so far. */
-#ifndef ANA_PRICES_H
-#define ANA_PRICES_H
+#pragma once
 
 #include "trace/job/analysis.h"
 
@@ -9,5 +8,3 @@ struct ana_path_sums;
  * (ANA_SHADOWS) saves.  False: out of memory. */
 bool ana_path_of_pass(const struct ana_job *job, const struct ana_pass *pass, int64_t begin_ns, int64_t end_ns,
                       struct ana_path_sums *sums, int64_t *saves);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rates of the ranks of a summary together, for screens and `hpctop watch` alike. */
-#ifndef ANA_RATES_H
-#define ANA_RATES_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -12,5 +11,3 @@ struct ana_rates {
 
 /* Returns the rates of the ranks of a summary. */
 struct ana_rates ana_rates_of(const struct ana_job *job, const struct ana_summary *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Standouts of a part of a run: latecomers, their delay and its cost to others; the slowest messages. */
-#ifndef ANA_STANDOUT_H
-#define ANA_STANDOUT_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -37,5 +36,3 @@ void ana_standout_words(const struct ana_job *job, const struct ana_standout *ro
                         char *cost, size_t cost_size);
 /* Writes "1->2 262 kB 3.2 ms". */
 void ana_slow_message_words(const struct ana_job *job, const struct ana_slow_message *message, char *out, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* Summaries: everything that screens and the report show of a job, for a selection of time and ranks.
  *
  * Pure: no terminal, no output, no global state.  Nothing here may be called in the traced process. */
-#ifndef ANA_SUMMARY_H
-#define ANA_SUMMARY_H
+#pragma once
 
 #include "trace/account/account.h"
 #include "trace/job/job.h"
@@ -298,5 +297,3 @@ enum trc_status ana_summarize_all(struct ana_job *job, struct ana_selection sele
 enum trc_status ana_summarize_counters(struct ana_job *job, struct ana_summary *out);
 /* Frees what a summary has; the struct is the caller's. */
 void ana_summary_free(struct ana_summary *summary);
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of a summary; for the files that make it. */
-#ifndef ANA_SUMMARY_IMPL_H
-#define ANA_SUMMARY_IMPL_H
+#pragma once
 
 #include "trace/job/analysis.h"
 #include "trace/job/comms.h"
@@ -78,5 +77,3 @@ bool ana_summary_calls(struct ana_job *job, struct ana_summary *s, struct ana_ca
 /* Adds the time in the call that the rank is still inside, as far as it is selected, to its categories, and fills
  * wall_ns, mpi_ns and category_ns[TRC_CAT_COMPUTE] from category_ns. */
 void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *s, struct ana_rank_stat *stat);
-
-#endif

@@ -1,6 +1,5 @@
 /* Kept messages, waits and collectives that the filter of a selection takes. */
-#ifndef ANA_TAKEN_H
-#define ANA_TAKEN_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -18,5 +17,3 @@ static inline bool ana_taken_has(const struct ana_taken *taken, uint32_t comm, u
         !taken->of_place || (place && taken->of_place[place - 1]) || (other_place && taken->of_place[other_place - 1]);
     return there && (!taken->comm || comm == taken->comm);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Sums over calls of MPI-IO, by file and rank.  One thread at a time. */
-#ifndef ANA_ACCESSES_H
-#define ANA_ACCESSES_H
+#pragma once
 
 #include "trace/members/members.h"
 #include "trace/relations/relations.h"
@@ -36,5 +35,3 @@ void ana_accesses_free(struct ana_accesses *accesses);
 /* Adds an event of a call of MPI-IO; its part of time in [begin_ns, end_ns), and the call if it ends there. */
 void ana_accesses_event(const struct ana_members *members, struct ana_accesses *accesses, const struct ana_event *event,
                         int64_t begin_ns, int64_t end_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* A table of 64-bit numbers, a column of which takes only as many bytes a row as its largest number needs, none while
  * all are 0.  Negative ones need 8.  Nothing is lost: a column becomes wider when it has to.  One thread at a time. */
-#ifndef ANA_COLUMNS_H
-#define ANA_COLUMNS_H
+#pragma once
 
 #include "trace/util/packed.h"
 #include <stdbool.h>
@@ -78,5 +77,3 @@ void ana_columns_sum(const struct ana_columns *table, int column, const struct a
                      double *sum, size_t step);
 /* Keeps the first `rows` rows, or takes them up into an empty table. */
 void ana_columns_keep(struct ana_keep *keep, struct ana_columns *table, size_t rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sums of one event: bytes, calls, time. */
-#ifndef ANA_EVENT_H
-#define ANA_EVENT_H
+#pragma once
 
 #include "trace/format/uses.h"
 #include "trace/relations/relations.h"
@@ -33,5 +32,3 @@ static inline int64_t ana_event_all(const struct ana_event *e)
 {
     return e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The latest relations, kept for the time under the cursor and for time ranges. Bounded: the newest ANA_STORE_MESSAGES
  * messages, ANA_STORE_WAITS wait states and ANA_STORE_INSTANCES collective instances.  Replaced ones are unknown. */
-#ifndef ANA_STORE_H
-#define ANA_STORE_H
+#pragma once
 
 #include "trace/relations/relations.h"
 #include "trace/relations/waits.h"
@@ -151,5 +150,3 @@ static inline const struct ana_kept_wait *ana_store_wait_of(const struct ana_sto
 /* The instance of a communicator with this sequence number; NULL: it is not kept, or no longer. */
 const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t comm_identity,
                                                uint64_t sequence);
-
-#endif

@@ -1,7 +1,6 @@
 /* Additions of calls, messages and waits to the sums of their sites and pairs, and to the timelines of their ranks.
  * They are told (trace/cause/told.h): a thread beside may add them up. */
-#ifndef ANA_SUMS_H
-#define ANA_SUMS_H
+#pragma once
 
 #include "trace/sums/tally.h"
 #include "trace/sums/timeline.h"
@@ -87,5 +86,3 @@ static inline bool ana_sums_nothing(const struct ana_event *e)
 {
     return e->use->is_sub && !(e->use->sent | e->use->received);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Sums over events and relations: what the whole run and each time range add up to.
  * Pure: fed with numbers, asked by the summaries. */
-#ifndef ANA_TALLY_H
-#define ANA_TALLY_H
+#pragma once
 
 #include "trace/cause/told.h"
 #include "trace/format/histogram.h"
@@ -209,5 +208,3 @@ static inline void ana_tally_wait(struct ana_tally *tally, uint32_t place, int64
     sum->lost_ns = ana_plus(sum->lost_ns, wait_ns);
     sum->squares += ns * ns;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * So memory is bounded: adding an event costs the buckets that it touches, and a sum over a time range costs the
  * logarithm of its length, or of a short lane its length.  Pure: knows nothing of files. */
-#ifndef ANA_TIMELINE_H
-#define ANA_TIMELINE_H
+#pragma once
 
 #include "trace/format/opclass.h"
 #include "trace/sums/columns.h"
@@ -87,5 +86,3 @@ void ana_lane_add(struct ana_lane *lane, const int64_t *edge, size_t n, int64_t 
 
 /* Keeps a lane, or takes one up into what ana_lane_init has made. */
 void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane);
-
-#endif

@@ -1,6 +1,5 @@
 /* Lists of single messages and regions of a time range, for drawing. */
-#ifndef ANA_ARROWS_H
-#define ANA_ARROWS_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -25,5 +24,3 @@ struct ana_region_span {
  * are too many for a redraw. */
 size_t ana_region_spans(const struct ana_job *job, size_t index, int64_t begin_ns, int64_t end_ns, size_t room,
                         struct ana_region_span *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rates and activity over time. */
-#ifndef ANA_OVER_TIME_H
-#define ANA_OVER_TIME_H
+#pragma once
 
 #include "trace/job/job.h"
 
@@ -27,5 +26,3 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
                      struct ana_timeline_cell *mean, struct ana_timeline_cell *most);
 /* Whether the timeline of some rank is read from its events, of the whole run, too: it has few. */
 bool ana_timelines_decode(const struct ana_job *job);
-
-#endif

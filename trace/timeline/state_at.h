@@ -1,6 +1,5 @@
 /* State of one rank at one time: the call that it is in, or its activity between two calls. */
-#ifndef ANA_STATE_AT_H
-#define ANA_STATE_AT_H
+#pragma once
 
 #include "trace/summary/summary.h"
 
@@ -46,5 +45,3 @@ int64_t ana_longest(struct ana_job *job, const struct ana_site *site, int64_t be
 /* Returns the begin of the longest call that sends a message from rank index `source` to `destination`; else as
  * ana_longest. */
 int64_t ana_longest_send(struct ana_job *job, size_t source, size_t destination, int64_t begin_ns, int64_t end_ns);
-
-#endif

@@ -6,8 +6,7 @@
  * same order, so the findings are the same.  A queue is filled by one thread at a time, and each of its takers
  * called by one.  Several takers share nothing that one of them changes.  A caller that reads or changes the
  * findings drains the queue first, and leaves nothing in it meanwhile. */
-#ifndef ANA_BESIDE_H
-#define ANA_BESIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ static inline void *ana_queue_room(struct ana_queue *queue, size_t size)
     queue->next += size;
     return room;
 }
-
-#endif

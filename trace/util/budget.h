@@ -2,8 +2,7 @@
  * numbers in it are.  Each loader has one budget for each file, and charges it before it allocates.
  *
  * Several threads may charge one budget. */
-#ifndef ANA_BUDGET_H
-#define ANA_BUDGET_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ static inline bool ana_charge(struct ana_budget *budget, uint64_t n, size_t size
 void *ana_budget_resize(struct ana_budget *budget, void *at, size_t had, size_t bytes);
 /* Frees such memory of `bytes` bytes, which no longer count. */
 void ana_budget_free(struct ana_budget *budget, void *at, size_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* Histogram by trc_bucket() that takes room only from its lowest octave to its highest: there are thousands, as of one
  * rank's times at one place, and most lie within a few octaves.  Zeros are an empty one.  One thread at a time. */
-#ifndef ANA_COUNTS_H
-#define ANA_COUNTS_H
+#pragma once
 
 #include "trace/format/histogram.h"
 #include <stdbool.h>
@@ -39,5 +38,3 @@ double ana_counts_percentile(const struct ana_counts *counts, double share);
 
 /* Keeps `n` histograms, or takes them up into empty ones. */
 void ana_counts_keep(struct ana_keep *keep, struct ana_counts *const *each, size_t n);
-
-#endif

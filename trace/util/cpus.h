@@ -1,6 +1,5 @@
 /* Sets of processors, from text as the kernel writes it: "0-3,8". */
-#ifndef ANA_CPUS_H
-#define ANA_CPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ void ana_cpus_add(struct ana_cpus *cpus, const char *list);
 size_t ana_cpus_count(const struct ana_cpus *cpus);
 /* Whether two sets have a processor in common. */
 bool ana_cpus_meet(const struct ana_cpus *a, const struct ana_cpus *b);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The C++ library's own __cxa_demangle (Itanium C++ ABI, 5.1) takes them apart; the program that shows names passes it
  * in.  Without it, and if a name cannot be read, names stay as the linker has them.  Not for the traced process. */
-#ifndef TRC_CXX_NAME_H
-#define TRC_CXX_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ const char *trc_cxx_fit(const char *text, size_t width, char *room, size_t size)
 /* Rewrites `name`, an identifier and possibly "+0x12" behind it, in place.  It never becomes longer: leading namespaces
  * are left out rather. */
 void trc_cxx_name(char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* Arrays that grow. */
-#ifndef ANA_GROW_H
-#define ANA_GROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ static inline size_t ana_lengthen(void *array, size_t length, size_t count, size
     memset(at + length * size, 0, (more - length) * size);
     return more;
 }
-
-#endif

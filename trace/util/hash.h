@@ -1,7 +1,6 @@
 /* The one hash of bytes: xxHash's XXH3.  It finds things again within one program, which may write
  * it to a file that only it reads. */
-#ifndef ANA_HASH_H
-#define ANA_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@
 uint64_t ana_hash(const void *bytes, size_t size);
 /* The hash of a terminated text; NULL counts as "". */
 uint64_t ana_hash_text(const char *text);
-
-#endif

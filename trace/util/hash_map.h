@@ -2,8 +2,7 @@
  * side by side, so that they can be walked like an array: in order of their making, as long as none is removed.
  * A value moves when another is made or removed: a value that others point to lies in a pool (pool.h), its address
  * in the map. One thread at a time. */
-#ifndef ANA_HASH_MAP_H
-#define ANA_HASH_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ static inline void *ana_map_add(struct ana_map *map, uint64_t a, uint64_t b, uin
 /* Takes out a value that ana_map_find or ana_map_value gave.  The last one moves to its index: who removes while
  * walking walks from the last index to the first. */
 void ana_map_remove(struct ana_map *map, const void *value);
-
-#endif

@@ -9,8 +9,7 @@
  * After a failure nothing more is written or filled in; values filled in by then must be thrown away.
  * Byte order and layout are the machine's: a caller first writes a mark that tells the program apart.  One thread at a
  * time; several may load parts of one file, each with an ana_keep of its own. */
-#ifndef ANA_KEEP_H
-#define ANA_KEEP_H
+#pragma once
 
 #include "trace/util/budget.h"
 #include "trace/util/hash_map.h"
@@ -83,5 +82,3 @@ void ana_keep_map(struct ana_keep *keep, struct ana_map *map, ana_keep_strip *st
 /* Keeps the objects that values of a map point to, by the pointer at `offset`: NULL or one object of `size` bytes;
  * strip: applied to the object. */
 void ana_keep_owned(struct ana_keep *keep, struct ana_map *map, size_t offset, size_t size, ana_keep_strip *strip);
-
-#endif

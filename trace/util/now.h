@@ -1,7 +1,6 @@
 /* Clock of all code that reads and shows traces.  The recorder has its own (trace/writer/now.h).
  * Nanoseconds; any thread. */
-#ifndef ANA_NOW_H
-#define ANA_NOW_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -31,5 +30,3 @@ static inline int64_t ana_used_ns(void)
 {
     return ana_clock_read(CLOCK_PROCESS_CPUTIME_ID);
 }
-
-#endif

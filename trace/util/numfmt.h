@@ -1,8 +1,7 @@
 /* Numbers to text, the same everywhere: three significant digits, a unit, a dash for unknown values.
  * Units are decimal (1 kB = 1000 B), even for sizes that are powers of two: one kind everywhere.
  * All functions write a terminated text of at most `size` bytes and return `out`; ANA_TEXT always is room enough. */
-#ifndef ANA_NUMFMT_H
-#define ANA_NUMFMT_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ static inline size_t ana_shown(size_t all, size_t most)
 {
     return all <= most + 1 ? all : most;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers of as many bytes as they need: 1 to 8, the lowest first. */
-#ifndef ANA_PACKED_H
-#define ANA_PACKED_H
+#pragma once
 
 #include <endian.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ static inline void ana_packed_put_last(void *at, uint64_t number)
     number = htole64(number);
     memcpy(at, &number, sizeof number);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory that is there only once it is written to: for arrays that stay mostly untouched. */
-#ifndef ANA_PAGES_H
-#define ANA_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
 void *ana_pages_make(size_t size, bool large);
 /* Gives back pages made with the same size; NULL is none. */
 void ana_pages_drop(void *pages, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory for equal-sized items that come and go by the million.  An item never moves.  One thread at a time. */
-#ifndef ANA_POOL_H
-#define ANA_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ static inline void ana_pool_give(struct ana_pool *pool, void *item)
     pool->free = item;
     pool->taken--;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Sets of ranks as text: "rank 3", "ranks 0-4 and 7", "ranks 0, 2 and 40 more"; in columns without the noun: "0-4, 7".
  */
-#ifndef ANA_RANGES_H
-#define ANA_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void ana_ranges_begin(struct ana_ranges *ranges, char *out, size_t size, size_t 
 void ana_ranges_add(struct ana_ranges *ranges, struct ana_rank_id id);
 /* Completes the text; it is empty if nothing was added. */
 void ana_ranges_end(struct ana_ranges *ranges);
-
-#endif

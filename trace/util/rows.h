@@ -1,6 +1,5 @@
 /* Tables with a row for each value of an enum, or for each of its bits. */
-#ifndef TRC_ROWS_H
-#define TRC_ROWS_H
+#pragma once
 
 /* Stops the compiler if the last row of a table is another than `last`, the last value of the enum that indexes it.
  * tests/static/tables.py finds tables without it, values that are not the last, and values without a row. */
@@ -11,5 +10,3 @@
  * its enum.  tests/static/tables.py wants it for each table whose names PUT_FLAGS prints. */
 #define TRC_ASSERT_BITS(table, last)                                                                                   \
     _Static_assert(1u << (sizeof(table) / sizeof *(table)-1) == (unsigned)(last), #table " ends with " #last)
-
-#endif

@@ -1,6 +1,5 @@
 /* Order: sorts arrays, empty ones included (qsort must not be given NULL), and searches sorted ones. */
-#ifndef ANA_SORT_H
-#define ANA_SORT_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ static inline double ana_median(double *number, size_t n)
     ana_sort(number, n, sizeof *number, ana_compare_numbers);
     return n ? number[(n - 1) / 2] : NAN;
 }
-
-#endif

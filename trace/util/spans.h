@@ -1,8 +1,7 @@
 /* Unions of time spans of a few kinds, and how long each combination of kinds lasted: what of a GPU's communication
  * lies behind computation.  Spans may come in any order.  Memory is bounded: when there are too many, the older half is
  * summed up, and spans that come later for that time do not count. */
-#ifndef ANA_SPANS_H
-#define ANA_SPANS_H
+#pragma once
 
 #include "trace/util/keep.h"
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES]);
 void ana_mix_keep(struct ana_keep *keep, struct ana_mix *mix);
 /* Frees the spans; the struct is the caller's. */
 void ana_mix_free(struct ana_mix *mix);
-
-#endif

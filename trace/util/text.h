@@ -1,7 +1,6 @@
 /* Text from elsewhere (files, names of folders, arguments of programs) goes to terminals and into JSON.  Only this file
  * decides what may be shown. */
-#ifndef TRC_TEXT_H
-#define TRC_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ const char *trc_base_name(const char *path);
 
 /* Whether a text has something before `end`, and then ends in it. */
 bool trc_ends_in(const char *text, const char *end);
-
-#endif

@@ -3,8 +3,7 @@
  * The recorder's buckets are in ticks of its own clock, 8 an octave; an ana_times_sum is in nanoseconds, 32 an octave,
  * so that putting the former into the latter (by the middle of the bucket) adds nothing worth naming to the error: a
  * percentile is right within 1/16 of its value, and within [min, max], which are exact. */
-#ifndef ANA_TIMES_H
-#define ANA_TIMES_H
+#pragma once
 
 #include "trace/format/format.h"
 #include "trace/format/histogram.h"
@@ -122,5 +121,3 @@ static inline bool ana_slim_add(struct ana_times_slim *slim, int64_t all_ns, uin
 }
 /* Adds all that is in `slim`. */
 void ana_small_merge_slim(struct ana_times_small *small, const struct ana_times_slim *slim);
-
-#endif

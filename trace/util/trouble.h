@@ -14,8 +14,7 @@
  *   SLOW_AHEAD       chance: somebody is always last                   two ranks, each late half of the time
  *   SLOW_ALIKE       time slices of the scheduler: a few are long      5 % of the waits take 7 ms, the others nothing
  *   SLOW_SLICE_NS    (longer ones count however few of all they are)   rank 0 writes a file at each 100th step */
-#ifndef ANA_TROUBLE_H
-#define ANA_TROUBLE_H
+#pragma once
 
 #define NOTABLE_SHARE     0.02 /* share of all ranks' time */
 #define NOTABLE_IMBALANCE 0.1  /* share of the run that the busiest rank computes longer than the mean */
@@ -43,5 +42,3 @@
 #define SLOW_AHEAD    2.0          /* times the loss to the next worst rank */
 #define SLOW_ALIKE    0.2          /* share of its waits that would be there, were all alike */
 #define SLOW_SLICE_NS 50000000.0   /* one wait among them */
-
-#endif

@@ -1,7 +1,6 @@
 /* One judging, as detectors see it: the waits of all threads, their needs, the graph of who waits for whom, and the
  * finding. For trace/verdict only. */
-#ifndef ANA_VERDICT_CASE_IMPL_H
-#define ANA_VERDICT_CASE_IMPL_H
+#pragma once
 
 #include "trace/util/hash_map.h"
 #include "trace/verdict/fact.h"
@@ -283,5 +282,3 @@ void ana_say_near(struct ana_case *c, const struct ana_dependency *dependency, s
 #include "trace/verdict/detectors.def"
 #undef DETECTOR
 #undef NEED
-
-#endif

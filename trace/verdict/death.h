@@ -1,6 +1,5 @@
 /* Finds how each process ended, and whose end was the first: from its own record and its last heartbeat. */
-#ifndef ANA_DEATH_H
-#define ANA_DEATH_H
+#pragma once
 
 #include "trace/verdict/case_impl.h"
 
@@ -53,5 +52,3 @@ int64_t ana_stood_ns(struct ana_case *c, size_t index, const char **call);
 
 /* The earliest end, in job time, if every process that is gone was killed or told to end; else INT64_MAX. */
 int64_t ana_first_killed_ns(struct ana_case *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds members that differ from most: of many that should agree in all their terms. For trace/verdict only. */
-#ifndef ANA_VERDICT_DIFFERS_H
-#define ANA_VERDICT_DIFFERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool ana_agree(const struct ana_agreed *a, const struct ana_agreed *b);
  * differ.  Where two say the same number of times different things, the first counts as most.  *out is then complete.
  * False: out of memory. */
 bool ana_find_difference(const struct ana_agreed *all, size_t n, struct ana_difference *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Epochs of windows with groups: how often each rank has begun and ended one with each other.  For trace/verdict
  * only. */
-#ifndef ANA_VERDICT_EPOCHS_H
-#define ANA_VERDICT_EPOCHS_H
+#pragma once
 
 #include "trace/relations/partners.h"
 #include "trace/verdict/case_impl.h"
@@ -27,5 +26,3 @@ void ana_epochs_free(struct ana_epochs *epochs);
  * that. */
 void ana_say_epoch(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_dependency *dependency,
                    size_t waiters);
-
-#endif

@@ -1,8 +1,7 @@
 /* Facts found by a detector: ranks, calls, communicators, counts and times. A detector never writes words. render.c
  * makes a sentence of each fact, by the table sentences.def. The facts of a finding live as long as the case that
  * they were found in. */
-#ifndef ANA_VERDICT_FACT_H
-#define ANA_VERDICT_FACT_H
+#pragma once
 
 #include "trace/format/opclass.h"
 #include "trace/verdict/verdict.h"
@@ -80,5 +79,3 @@ struct ana_finding {
     size_t facts;
     struct ana_fact fact[ANA_FACTS_MOST]; /* the evidence */
 };
-
-#endif

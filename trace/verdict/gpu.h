@@ -1,7 +1,6 @@
 /* Device operations under way, of all ranks together: ranks waiting in each collective or message, ranks yet to come,
  * and operations ahead of theirs. From the tables of trace/format/format_gpu.h alone. For gpu*.c only. */
-#ifndef ANA_VERDICT_GPU_H
-#define ANA_VERDICT_GPU_H
+#pragma once
 
 #include "trace/verdict/verdict_impl.h"
 
@@ -96,5 +95,3 @@ struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu
                              enum ana_sentence id);
 /* gpu_find.c: writes the ranks that wait in it to gpu->room, each once; returns how many. */
 size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
-
-#endif

@@ -10,8 +10,7 @@
  *     ana_graph_free(&graph);
  *
  * Knows nothing of MPI. */
-#ifndef ANA_VERDICT_GRAPH_H
-#define ANA_VERDICT_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ static inline bool ana_graph_moves(const struct ana_graph *graph, size_t node)
 /* Writes the ranks that cannot move and that a node waits for, itself or through nodes that are no ranks; each once, at
  * most `max`, ascending.  Returns how many. */
 size_t ana_graph_blockers(struct ana_graph *graph, size_t node, size_t *out, size_t max);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside the judgement of Horovod's loops: what its rules share. */
-#ifndef ANA_VERDICT_HOROVOD_H
-#define ANA_VERDICT_HOROVOD_H
+#pragma once
 
 #include "trace/horovod/horovod.h"
 #include "trace/verdict/case_impl.h"
@@ -55,5 +54,3 @@ const struct ana_hvd_tensor *hvd_pending(const struct loops *l);
 bool hvd_not_submitted(struct loops *l); /* tensors are pending and nothing moves */
 bool hvd_sets_wait(struct loops *l);     /* .. and the ranks that lack them wait in another process set */
 bool hvd_joined_alone(struct loops *l);  /* ranks wait in hvd.join, and the others do nothing */
-
-#endif

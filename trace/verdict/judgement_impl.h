@@ -1,6 +1,5 @@
 /* Knowledge about a job kept from one verdict to the next. For trace/verdict only. */
-#ifndef ANA_VERDICT_JUDGEMENT_IMPL_H
-#define ANA_VERDICT_JUDGEMENT_IMPL_H
+#pragma once
 
 #include "trace/relations/clock.h"
 #include "trace/verdict/case_impl.h"
@@ -73,5 +72,3 @@ struct ana_judgement *ana_judgement_new(void);
 void ana_judgement_free(struct ana_judgement *judgement); /* NULL is none */
 /* Takes a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
 void ana_verdict_refreshed(struct ana_job *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* The ends of the ranks' event streams, and the messages between two ranks. For trace/verdict only. */
-#ifndef ANA_VERDICT_LAST_EVENTS_H
-#define ANA_VERDICT_LAST_EVENTS_H
+#pragma once
 
 #include "trace/format/format.h"
 #include "trace/verdict/case_impl.h"
@@ -79,5 +78,3 @@ int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_depende
 int64_t ana_messages(const struct ana_case *c, size_t from, size_t to, bool received);
 /* Whether, by the counters, a message from `sender` is left that `receiver` has not taken. */
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver);
-
-#endif

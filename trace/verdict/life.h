@@ -1,6 +1,5 @@
 /* Signs of life of a rank that others wait for. */
-#ifndef ANA_LIFE_H
-#define ANA_LIFE_H
+#pragma once
 
 #include "trace/verdict/case_impl.h"
 
@@ -28,5 +27,3 @@ bool ana_has_living_threads(struct ana_case *c, size_t index);
 /* Sets the state of a verdict that rests on `lasted` ns of standstill, and tells what its culprits do: those without a
  * sign of life are to blame; where all show one, the others wait for them.  False: too short for one. */
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted);
-
-#endif

@@ -1,7 +1,6 @@
 /* Places of ranks in the program, by their last calls, and the ranks that have left out their part. For
  * trace/verdict only. */
-#ifndef ANA_VERDICT_ORDER_H
-#define ANA_VERDICT_ORDER_H
+#pragma once
 
 #include "trace/verdict/case_impl.h"
 
@@ -46,5 +45,3 @@ enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter
 /* A rank's record of a collective that it has completed or started; NULL: it has none, or it is too old. */
 const struct ana_last_collective *ana_past_collective(struct ana_case *c, size_t index, uint64_t identity,
                                                       uint64_t sequence);
-
-#endif

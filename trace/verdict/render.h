@@ -1,6 +1,5 @@
 /* Facts as sentences.  For trace/verdict only. */
-#ifndef ANA_VERDICT_RENDER_H
-#define ANA_VERDICT_RENDER_H
+#pragma once
 
 #include "trace/verdict/fact.h"
 
@@ -15,5 +14,3 @@ bool ana_render_fact(const struct ana_case *c, const struct ana_finding *finding
                      struct ana_verdict_fact *out);
 /* Frees what a fact has; the struct is the caller's. */
 void ana_verdict_fact_free(struct ana_verdict_fact *fact);
-
-#endif

@@ -1,6 +1,5 @@
 /* Ranks that the others wait for again and again: trace/headline finds them in summaries, and verdicts name them. */
-#ifndef ANA_STRAGGLER_H
-#define ANA_STRAGGLER_H
+#pragma once
 
 #include "trace/why/reason.h"
 
@@ -35,5 +34,3 @@ struct ana_straggler {
 };
 /* The straggler of a job.  Who writes it raises the revision of the job's members. */
 struct ana_straggler *ana_job_straggler(const struct ana_job *job);
-
-#endif

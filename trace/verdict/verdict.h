@@ -12,8 +12,7 @@
  *
  * Work: O(ranks + threads) for the live pages, and the last chunks only of ranks that hang or are waited for.
  * Not for the traced process. */
-#ifndef ANA_VERDICT_H
-#define ANA_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,5 +147,3 @@ size_t ana_rank_detail(const struct ana_job *job, size_t index, char (*line)[ANA
 
 /* Writes state, time and summary in one line: "hung for 3 min 12 s: rank 5 ...". */
 void ana_verdict_headline(const struct ana_verdict *verdict, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* All that the files of the verdict share: for files that read more than a case. */
-#ifndef ANA_VERDICT_IMPL_H
-#define ANA_VERDICT_IMPL_H
+#pragma once
 
 #include "trace/job/comms.h"
 #include "trace/members/members.h"
@@ -113,5 +112,3 @@ bool ana_gpu_anybody_waits(struct ana_case *c);
 struct ana_fact ana_reason_fact(const struct ana_reason *reason);
 /* known_bad.c: adds evidence where versions or settings are known to be bad. */
 void ana_known_bad(struct ana_case *c);
-
-#endif

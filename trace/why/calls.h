@@ -1,8 +1,7 @@
 /* The latest calls of each rank, by the numbers of their steps: call site and segment before.
  *
  * Memory is bounded: a ring a rank.  One thread at a time: the one that tells the steps to trace/cause. */
-#ifndef ANA_WHY_CALLS_H
-#define ANA_WHY_CALLS_H
+#pragma once
 
 #include "trace/cause/told.h"
 #include <stddef.h>
@@ -81,5 +80,3 @@ static inline const struct ana_why_call *ana_why_call_at(const struct ana_why_ca
     bool kept = rank->call && rank->steps - number < calls->room; /* a later one is far more than that back */
     return kept ? &rank->call[number & (calls->room - 1)] : NULL;
 }
-
-#endif

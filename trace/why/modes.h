@@ -3,8 +3,7 @@
  * The median of such times is the pause, which is no measure of the work.  The long mode is the times from half of that
  * duration on in which, with all that last longer, half of the total time is spent.  It is a kind of work, and not a
  * few accidents, if most ranks have about equally many of its times.  Pure arithmetic; any thread. */
-#ifndef ANA_MODES_H
-#define ANA_MODES_H
+#pragma once
 
 #include "trace/util/counts.h"
 
@@ -21,5 +20,3 @@ double ana_long_limit(const struct ana_counts *counts);
 struct ana_long_times ana_long_times_of(const struct ana_counts *counts, double limit_ns);
 /* Whether rank `index` and most of the `n` ranks that have any long times have about equally many. */
 bool ana_long_is_shared(const struct ana_long_times *rank, size_t n, size_t index);
-
-#endif

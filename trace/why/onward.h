@@ -1,8 +1,7 @@
 /* Events that one thread has cut into segments, for another that finds messages, collectives and waits in them: items
  * of a queue (trace/util/beside.h).  What the first has to tell trace/cause comes this way, too, so that all is told in
  * its order. */
-#ifndef ANA_ONWARD_H
-#define ANA_ONWARD_H
+#pragma once
 
 #include "trace/cause/told.h"
 #include "trace/relations/relations.h"
@@ -29,5 +28,3 @@ static inline struct ana_onward *ana_onward_room(struct ana_queue *onward, enum 
     item->kind = kind;
     return item;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Reasons why a segment takes longer than usual: by the kernel's counts meanwhile.  Pure arithmetic. */
-#ifndef ANA_REASON_H
-#define ANA_REASON_H
+#pragma once
 
 #include "trace/why/usage.h"
 
@@ -33,5 +32,3 @@ struct ana_reason_side {
 /* Compares a segment that takes long with the usual one; usual.ns NAN: there is none.  What does not explain half of
  * the difference is not named, nor is anything where the counts do not cover the time. */
 struct ana_reason ana_reason_of(struct ana_reason_side own, struct ana_reason_side usual);
-
-#endif

@@ -6,8 +6,7 @@
  * `left`, without its time; an end of a region that was not open counts in `unmatched`.  A region that is open where
  * records are missing counts from there on.  Time counts once for a region inside another of its name.  One thread at
  * a time. */
-#ifndef ANA_REGIONS_H
-#define ANA_REGIONS_H
+#pragma once
 
 #include "trace/format/format_items.h"
 #include "trace/reader/reader.h"
@@ -67,5 +66,3 @@ bool ana_regions_sum(const struct ana_regions *regions, int64_t until_ns, struct
 
 /* Keeps the sums as if all that is open ended at `until_ns`, or takes such sums up, into empty ones. */
 void ana_regions_keep(struct ana_keep *keep, struct ana_regions *regions, int64_t until_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* Facts that trace/why tells the search for causes (trace/cause): waits, and needs of calls.  Only for sums that are
  * fed with causes; ana_why_settle and ana_why_sync do nothing else. */
-#ifndef ANA_WHY_TELL_H
-#define ANA_WHY_TELL_H
+#pragma once
 
 #include "trace/relations/waits.h"
 #include "trace/why/why.h"
@@ -45,5 +44,3 @@ void ana_why_sync(struct ana_why *why);
 struct ana_cost ana_why_cost(const struct ana_why *why, uint32_t number);
 /* Returns the costs of a rank that are charged to no segment, without why->served; `why` looks for causes. */
 struct ana_cause_apart ana_why_apart(const struct ana_why *why, size_t index);
-
-#endif

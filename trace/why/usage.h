@@ -6,8 +6,7 @@
  * outside calls.  The time of a segment that lies in no span is not covered.
  *
  * Memory is bounded: a few spans for each thread, added up during a long call; nothing where nothing was counted. */
-#ifndef ANA_WHY_USAGE_H
-#define ANA_WHY_USAGE_H
+#pragma once
 
 #include "trace/account/account.h"
 #include "trace/format/format_usage.h"
@@ -79,5 +78,3 @@ void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index);
 void ana_usage_touch(struct ana_why *why, size_t index, uint32_t thread, uint32_t segment);
 /* Shares out the spans that end within an event, or within the segment (0: none) before it, which took `ns`. */
 void ana_usage_settle(struct ana_why *why, const struct ana_event *event, uint32_t segment, int64_t ns);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * One thread at a time; but another may tell the facts of the events meanwhile (onward.h).  It then owns `calls` and
  * fills the queue of facts. */
-#ifndef ANA_WHY_H
-#define ANA_WHY_H
+#pragma once
 
 #include "trace/account/usage.h"
 #include "trace/cause/causes.h"
@@ -314,5 +313,3 @@ struct ana_path_sums;
  * is how many calls the job has.  When saving, `path` and `saves` are as for ana_causes_keep. */
 void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, const struct ana_path_sums *path,
                   const int64_t *saves);
-
-#endif

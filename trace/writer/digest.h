@@ -1,8 +1,7 @@
 /* Makes the digest of a node (trace/format/format_digest.h) from the traces of its ranks.  Runs in our own thread of a
  * traced process: system calls, no allocation, no stdio.  It maps nothing, since who maps a file that others cut gets
  * SIGBUS, and trusts nothing in the files. */
-#ifndef TRC_DIGEST_H
-#define TRC_DIGEST_H
+#pragma once
 
 #include "trace/format/format_digest.h"
 #include "trace/format/opclass.h"
@@ -49,5 +48,3 @@ bool trc_digest_follow(struct trc_digest *digest, const char *name);
  * boot, writer, sequence and time.  `calls` are the calls of the traces by number.  Returns its size. */
 size_t trc_digest_make(struct trc_digest *digest, int folder, const struct trc_digest_head *head,
                        const struct trc_call *calls, size_t call_count);
-
-#endif

@@ -1,7 +1,6 @@
 /* The current time for the recorder, beside its ticks: a system call at worst, safe in signal handlers.  Nanoseconds;
  * any thread. */
-#ifndef TRC_NOW_H
-#define TRC_NOW_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -25,5 +24,3 @@ static inline uint64_t trc_wall_ns(void)
 {
     return trc_clock_read(CLOCK_REALTIME);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* The gate before the kernel.  A seccomp filter that the program installs may end it for any system call that it does
  * not make itself: from then on the recorder makes none in the threads that have the filter, whatever it is for.  To be
  * included by all that runs in the traced process; (syscall)(..) passes the gate. */
-#ifndef TRC_QUIET_H
-#define TRC_QUIET_H
+#pragma once
 
 #include <errno.h>
 #include <sched.h>
@@ -53,5 +52,3 @@ static inline long trc_refuse(void)
 #define getrusage(who, to)     ((int)syscall(SYS_getrusage, (long)(who), to))
 #define ftruncate(fd, bytes)   ((int)syscall(SYS_ftruncate, (long)(fd), (long)(bytes)))
 #define sched_yield()          ((int)syscall(SYS_sched_yield))
-
-#endif

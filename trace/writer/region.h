@@ -1,7 +1,6 @@
 /* REGION items (trace/format/format_items.h): regions of the program's own.  Record path: no lock, no allocation, no
  * system call but for a new chunk. */
-#ifndef TRC_WRITER_REGION_H
-#define TRC_WRITER_REGION_H
+#pragma once
 
 #include "trace/writer/writer.h"
 
@@ -11,5 +10,3 @@ bool trc_stream_region(struct trc_stream *stream, enum trc_region_what what, uin
 
 /* Appends an OPEN for each of stream->regions, at the begin of a chunk. */
 void trc_stream_regions(struct trc_stream *stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* SAID items (trace/format/format.h): what ranks told each other in a control round.  Record path: no lock, no
  * allocation, no system call but for a new chunk. */
-#ifndef TRC_WRITER_SAID_H
-#define TRC_WRITER_SAID_H
+#pragma once
 
 #include "trace/writer/writer.h"
 
@@ -22,5 +21,3 @@ static inline bool trc_stream_folding(const struct trc_stream *stream)
 /* Appends a SAID item for the round that lasted from `begin` to `end`, in ticks.  The caller then counts the round by
  * trc_stream_fold, which begins a FOLD in this chunk.  False: no room. */
 bool trc_stream_said(struct trc_stream *stream, uint64_t begin, uint64_t end, const struct trc_said *said);
-
-#endif

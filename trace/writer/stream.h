@@ -1,6 +1,5 @@
 /* Declarations shared by the writer: the file (writer.c), its space (space.c) and the streams (stream.c). */
-#ifndef TRC_WRITER_STREAM_H
-#define TRC_WRITER_STREAM_H
+#pragma once
 
 #include "trace/writer/writer.h"
 
@@ -53,5 +52,3 @@ void trc_writer_populate(struct trc_writer *writer, unsigned ahead);
 bool trc_writer_grow_here(struct trc_writer *writer, unsigned ready);
 /* Wakes our own thread if fewer blocks have their pages than it wants.  A system call then; any thread. */
 void trc_writer_runs_low(struct trc_writer *writer);
-
-#endif

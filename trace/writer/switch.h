@@ -1,8 +1,7 @@
 /* Switches recording off and on.  A stream that is off has no room for items, so each item is dropped by the check
  * for room, and its calls are not counted.  Its thread finds out at its next call that recording was switched off,
  * and at its next item that it was switched on. */
-#ifndef TRC_WRITER_SWITCH_H
-#define TRC_WRITER_SWITCH_H
+#pragma once
 
 #include "trace/writer/writer.h"
 
@@ -18,5 +17,3 @@ static inline bool trc_writer_is_off(const struct trc_writer *writer)
 void trc_stream_switch_off(struct trc_stream *stream);
 /* Switches a stream on that is off, unless recording is off.  Returns whether it is on.  By its thread. */
 bool trc_stream_switch_on(struct trc_stream *stream);
-
-#endif

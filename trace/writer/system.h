@@ -1,8 +1,7 @@
 /* System calls of the recorder.  By number, through syscall(2): the functions of libc that may wait are cancellation
  * points, at which a thread of the program would end inside a call of MPI.  Each sets errno and returns -1 on failure,
  * as in libc.  Any thread; safe in signal handlers. */
-#ifndef TRC_SYSTEM_H
-#define TRC_SYSTEM_H
+#pragma once
 
 #include "trace/writer/quiet.h"
 
@@ -94,5 +93,3 @@ static inline void trc_sys_sleep(long ns)
     struct timespec pause = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     syscall(SYS_nanosleep, &pause, NULL);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Writes the kernel's counts into chunks of their own (trace/format/format_usage.h).  One thread of ours at a time;
  * no allocation, and system calls only if a chunk is taken. */
-#ifndef TRC_WRITER_USAGE_H
-#define TRC_WRITER_USAGE_H
+#pragma once
 
 #include "trace/writer/writer.h"
 
@@ -24,5 +23,3 @@ bool trc_usage_add(struct trc_usage_stream *stream, const struct trc_usage *usag
 /* Writes the item: counts from `since` until `ticks`.  Without any entry nothing is written.  False: there is no room
  * in the file, and it is dropped. */
 bool trc_usage_end(struct trc_usage_stream *stream, uint64_t since, uint64_t ticks);
-
-#endif

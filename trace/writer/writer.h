@@ -2,8 +2,7 @@
  *   trc_stream_* and the inline functions   record path: no lock, no allocation, no stdio, no system call
  *   trc_writer_*                            set-up, heartbeat and slow path: system calls, never malloc or stdio
  * Errors never reach the program: they stand in the file's head, and what could not be kept is counted there. */
-#ifndef TRC_WRITER_H
-#define TRC_WRITER_H
+#pragma once
 
 #include "trace/format/encode.h"
 #include "trace/format/format.h"
@@ -483,5 +482,3 @@ TRC_INLINE bool trc_stream_record(struct trc_stream *stream, struct trc_thread *
     trc_stream_commit(stream, at, end);
     return true;
 }
-
-#endif

@@ -1,6 +1,7 @@
 /* Below Horovod's tensors: the ranks, or what each rank did about one tensor.  The worst come first. */
 #include "tui/views/horovod.h"
 #include "trace/util/sort.h"
+#include <string.h>
 
 struct member {
     size_t m;
@@ -139,13 +140,17 @@ void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set
     enum { ENTRY = 58 };
     struct member *all = collect_members(set, t);
     int64_t first_ns = INT64_MAX;
-    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s", t->name);
+    char done[96] = ": never done so far";
     if (t->done)
-        tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, ": done %llu times, last %s ago in step %llu",
-                 (unsigned long long)t->done, ANA_SPOKEN((double)(set->now_ns - t->agreed_ns)),
-                 (unsigned long long)t->step);
-    else
-        tui_put(grid, rect, x, 0, TUI_STYLE_NORMAL, ": never done so far");
+        snprintf(done, sizeof done, ": done %llu times, last %s ago in step %llu", (unsigned long long)t->done,
+                 ANA_SPOKEN((double)(set->now_ns - t->agreed_ns)), (unsigned long long)t->step);
+    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s", t->name);
+    if (x + (int)strlen(done) > rect.w && rect.h > 1) { /* a line of its own */
+        rect.y++;
+        rect.h--;
+        x = 1;
+    }
+    tui_put(grid, rect, x, 0, TUI_STYLE_NORMAL, x > 1 ? done : done + 2);
     for (size_t m = 0; m < set->ranks; m++)
         if ((!t->pending || t->submitted[m] == ANA_HVD_YES) && t->submitted_ns[m] != ANA_HVD_NEVER &&
             t->submitted_ns[m] < first_ns)
