@@ -17,7 +17,7 @@ struct planted {
     int64_t at[PLANTED_RANKS];
     uint64_t meetings;
     int ranks, tag; /* of messages */
-    uint32_t path;  /* of the next meetings; 0: only their site is known */
+    uint32_t path;  /* call path of the next meetings; 0: unknown */
 };
 
 /* Begins a job: all leave MPI_Init at 1 us. */

@@ -117,7 +117,7 @@ bool ana_diff_jobs(struct ana_job *const job[2], const struct ana_selection sele
 /* Frees the memory of a diff; the struct is the caller's. */
 void ana_diff_free(struct ana_diff *diff);
 
-/* By enum ana_diff_answer: "slower" "not_slower" "faster" "not_known". */
+/* Names in JSON, by enum ana_diff_answer: "slower" "not_slower" "faster" "not_known". */
 extern const char *const ana_diff_answer_keys[];
 /* Writes the place of a finding: "rank 5, Waitall app.c:20 -> Allreduce :30", "solve: MPI_Allreduce at app.c:30". */
 void ana_diff_words(const struct ana_diff_finding *finding, char *out, size_t size);

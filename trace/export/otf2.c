@@ -135,7 +135,7 @@ static int operation_of(const struct trc_call *call)
     while (n > 2 && strcmp(call->name + n - 2, "_c") == 0)
         n -= 2;
     const char last = n ? call->name[n - 1] : 0;
-    if (number >= 2 && number <= 8) /* by the ranks' own counts, by their own types too */
+    if (number >= 2 && number <= 8) /* variants with counts, and types, of each rank */
         return number + (last == 'v' ? 1 : last == 'w' ? 2 : 0);
     if (call->opclass == TRC_OP_REDUCE_SCATTER)
         return strstr(call->name, "block") ? 16 : number;

@@ -37,8 +37,8 @@ enum tui_action tui_key_action(enum tui_view_id view, int key);
 struct tui_move {
     long lines, columns; /* down, right */
 };
-/* How far an action moves a cursor; `page` lines are a page.  Both 0: it does not.  TUI_ACTION_FIRST and _LAST: more
- * lines than any list has. */
+/* Returns the distance by which an action moves a cursor, with `page` lines a page.  Both 0: not at all.
+ * TUI_ACTION_FIRST and _LAST: more lines than any list has. */
 struct tui_move tui_action_move(enum tui_action action, long page);
 
 /* Writes the name of an action's i-th key into `name` of `size` bytes; false behind the last, or if it does not fit. */

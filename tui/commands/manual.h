@@ -1,4 +1,4 @@
-/* What hpctop help prints but its own text: the manual pages, completion for shells. */
+/* Texts of hpctop help: manual pages and completion for shells. */
 #pragma once
 
 /* An environment variable, or an option. */

@@ -25,7 +25,7 @@
 #include "tui/launch/record.h"
 #include <unistd.h>
 
-/* ---- what would name the functions of places without a name ---------------------------------------------------- */
+/* ---- files with names of functions that have none here --------------------------------------------------------- */
 
 enum { PLACES = 12, FILES = 4, PATH_WIDTH = 1100 }; /* places that are looked at: a report's; files that are named */
 

@@ -40,7 +40,7 @@ void tui_json_text(cJSON *object, const char *key, const char *text);
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
                    const struct ana_whole *whole);
 
-/* Adds to the object of a row what is no metric. */
+/* Adds members that are no metric to the object of a row. */
 typedef void tui_json_more(cJSON *object, const void *row, const struct ana_whole *whole);
 /* Adds a list as tui_json_rows, and passes each object to `more` (NULL: none). */
 void tui_json_rows_more(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,

@@ -28,7 +28,7 @@ enum { R_RANK, R_NOW, R_MISSES, R_MS, R_CYCLES, R_LAST, R_NEGOTIATE, R_OPERATE, 
 static const struct {
     const char *title;
     int width;
-    enum ana_unit unit; /* of its number */
+    enum ana_unit unit; /* unit of its number */
 } rank_columns[R_COLUMNS] = {
     [R_RANK] = {"RANK", 5, ANA_COUNT},
     [R_NOW] = {"NOW IN", 14, ANA_COUNT},

@@ -1,5 +1,4 @@
-/* What a blocked thread waits for, by the kernel: the path that it opens, its standard input, and the
- * process that holds a lock. */
+/* Waits of a blocked thread, by the kernel: the path that it opens, its standard input, the holder of a lock. */
 #include "interpose/base/procfs.h"
 #include "tests/support/check.h"
 
