@@ -95,7 +95,7 @@ char *ana_value_text(char *out, size_t size, enum ana_unit unit, struct ana_valu
 /* Writes the text of the metric's value of a row, as ana_value_text. */
 char *ana_metric_text(char *out, size_t size, const struct ana_metric *metric, const void *row,
                       const struct ana_whole *whole, bool utf8);
-/* The same text as an expression, in memory of the enclosing block. */
+/* Text of ana_metric_text as an expression, in memory of the enclosing block. */
 #define ANA_METRIC_TEXT(metric, row, whole, utf8)                                                                      \
     ana_metric_text((char[ANA_TEXT]){""}, ANA_TEXT, metric, row, whole, utf8)
 /* The metric's value of a row as such a number. */

@@ -231,7 +231,7 @@ bool tui_app_ended(const struct tui_app *app);
 
 /* Writes the name of a rank into `out` and returns it: its number, with its world if that is not the first ("w1:3"). */
 const char *tui_app_rank_name(const struct tui_app *app, size_t index, char *out, size_t size);
-/* The same name as an expression, in memory of the enclosing block. */
+/* Name of tui_app_rank_name as an expression, in memory of the enclosing block. */
 #define TUI_RANK_NAME(app, index) tui_app_rank_name(app, index, (char[ANA_TEXT]){""}, ANA_TEXT)
 
 /* ---- screen.c --------------------------------------------------------------------------------------------------- */
