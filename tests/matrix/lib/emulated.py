@@ -29,7 +29,9 @@ for i in range(7):
 """
 # Unit tests that an emulator cannot run, and why.
 ELSEWHERE = {"children": "/proc shows system calls by this machine's numbers", "procfs": "/proc shows system calls by this machine's numbers",
-             "slots": "it builds libraries with this machine's compiler"}
+             "slots": "it builds libraries with this machine's compiler", "torn": "no ptrace of emulated processes",
+             "memory": "the emulator's own memory counts", "memory_ranks": "the emulator's own memory counts",
+             "pages": "the emulator's page faults count"}
 PATHS = 200  # calls by each of two threads of each build
 
 
@@ -132,6 +134,8 @@ class Processor:
 
 
     def open_mpi(self):
+        os.mkdir("openmpi")
+        os.chdir("openmpi")
         for name in OPENMPI_PROGRAMS:
             program = name + "-openmpi"
             if self.compile(program, "workloads/%s.c" % name, mpi="openmpi"):
