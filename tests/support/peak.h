@@ -13,7 +13,7 @@
  * found. */
 static inline _Noreturn void peak_analyse(uint64_t messages)
 {
-    mallopt(M_ARENA_MAX, 1); /* same as hpctop: with an arena for each thread, unused memory differs between runs */
+    mallopt(M_ARENA_MAX, 1); /* hpctop sets it, too: unused memory of many arenas differs between runs */
     struct ana_job *job = folder_open();
     struct ana_summary s = folder_summary(job);
     uint64_t matched = 0;

@@ -52,7 +52,7 @@ int ana_cut_head(int width);
  * `right`.  Counts characters of UTF-8, not bytes; `out` needs 4 x width + 1 bytes. */
 char *ana_column(char *out, size_t size, const char *text, int width, bool right);
 
-/* Texts as arguments, in memory of the block around. */
+/* Formatted texts as expressions, in memory of the enclosing block. */
 #define ANA_NUMBER(unit, value, utf8) ana_number((char[ANA_TEXT]){""}, ANA_TEXT, unit, value, utf8)
 #define ANA_SPOKEN(ns)                ana_spoken((char[ANA_TEXT]){""}, ANA_TEXT, ns)
 #define ANA_SIZE_CLASS(size_class)    ana_size_class((char[ANA_TEXT]){""}, ANA_TEXT, size_class)

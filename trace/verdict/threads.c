@@ -131,8 +131,8 @@ bool ana_find_kept_lock(struct ana_case *c)
 
 /* ---- locks of files ---------------------------------------------------------------------------------------------- */
 
-/* Returns the rank that holds the file lock for which a rank waits outside MPI, by a stack taken since that rank's last
- * call.  SIZE_MAX: none. */
+/* Returns the rank with the file lock that rank `index` waits for, by a stack of `index` taken since its last call.
+ * SIZE_MAX: none. */
 static size_t holder_of(struct ana_case *c, size_t index)
 {
     static const char held[] = ", held by process ";

@@ -6,9 +6,8 @@
 
 enum { RANKS = 4, STEPS = 120 };
 
-/* Steps of 10 ms, for half of which each rank waits for one of two processors, after which two ranks wait `message_ns`
- * for messages of the other two, in turn; rank 3 enters the 40th and the 80th sum `late_ns` later. Another call lasts
- * `calls_ns`. */
+/* Steps of 10 ms: each rank waits 5 ms for one of two processors, then two ranks wait `message_ns` for messages of the
+ * other two, in turn; rank 3 enters the 40th and the 80th sum `late_ns` later.  Another call lasts `calls_ns`. */
 static struct ana_job *run(int64_t message_ns, int64_t late_ns, int64_t calls_ns)
 {
     struct planted p = planted_begin("crowd", RANKS);
@@ -52,7 +51,7 @@ static void check_headline(const char *what, int64_t late_ns, const char *begin)
     folder_remove();
 }
 
-/* Prices of calls, which are upper limits, contain the time for which their rank waits for a processor. */
+/* An upper limit for a call includes the rank's wait for a processor: the price of processors precedes it. */
 static void check_prices(void)
 {
     struct ana_job *job = run(0, 0, 15 * MS);
