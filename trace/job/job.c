@@ -347,6 +347,7 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
         .mpi = job->members.mpi,
         .elapsed_ns = job->members.end_ns - job->members.begin_ns,
         .start_realtime_ns = INT64_MAX,
+        .run_begin_ns = INT64_MAX,
         .clock_error_s = ana_clock_worst_error_ns(job->members.clock) / 1e9,
         .overhead_s = NAN,
         .overhead_share = NAN,
@@ -362,6 +363,8 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
         info.lost_records += head->lost_records;
         info.recycled_records += head->recycled_records;
         info.unknown_requests += head->unknown_requests;
+        if (job->members.process[i].run_begin_ns < info.run_begin_ns)
+            info.run_begin_ns = job->members.process[i].run_begin_ns;
         if ((int64_t)head->start.realtime_ns < info.start_realtime_ns)
             info.start_realtime_ns = (int64_t)head->start.realtime_ns;
         double ticks = (double)r->calls * (double)head->call_cost_q10 / 1024 + (double)head->slow_ticks;

@@ -77,6 +77,7 @@ struct ana_job_info {
     const char *mpi;    /* "Open MPI 4.1.4" */
     int64_t elapsed_ns; /* first file made to last end, or to now while it runs */
     int64_t start_realtime_ns;
+    int64_t run_begin_ns;      /* job time at which the first rank had returned from MPI_Init; 0: not known of all */
     uint64_t lost_records;     /* not kept at all */
     uint64_t recycled_records; /* overwritten because of HPCTOP_LIMIT: in the counters, no longer in the events */
     uint64_t unknown_requests; /* requests with unknown start or end: some seem to be under way for ever */

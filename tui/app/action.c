@@ -114,6 +114,7 @@ static int zoom_range(struct tui_app *app, enum tui_action action)
     else if (app->view == TUI_VIEW_TIMELINE && width > 0)
         from = app->cursor_ns - (int64_t)((double)(app->cursor_ns - begin) / (double)width * (double)to);
     tui_app_set_range(app, from, from + to);
+    app->scrolls = !app->all_time;
     app->follow = at_end && !app->all_time;
     tui_app_follow_end(app);
     return TUI_REDRAW;
@@ -122,6 +123,7 @@ static int zoom_range(struct tui_app *app, enum tui_action action)
 static int zoom_to_all(struct tui_app *app, enum tui_action action)
 {
     (void)action;
+    app->scrolls = app->all_time && !app->scrolls;
     tui_app_set_range(app, 0, INT64_MAX);
     return TUI_REDRAW;
 }
@@ -133,7 +135,7 @@ static int shift_range(struct tui_app *app, enum tui_action action)
     int64_t width = end - begin;
     app->follow = false;
     if (app->all_time) /* goes from all time to its last tenth or its first */
-        begin = action == TUI_ACTION_EARLIER ? end - width / 10 : 0, width /= 10;
+        begin = action == TUI_ACTION_EARLIER ? end - width / 10 : begin, width /= 10;
     else
         begin += action == TUI_ACTION_EARLIER ? -width / 2 : width / 2;
     tui_app_set_range(app, begin, begin + width);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { SHORTEST_RANGE_NS = 1000 };
+#define SCROLLED_NS 60000000000LL
 
 const struct tui_view *tui_app_view(const struct tui_app *app)
 {
@@ -75,10 +76,20 @@ static int64_t get_job_end(const struct tui_app *app)
     return app->info.elapsed_ns > SHORTEST_RANGE_NS ? app->info.elapsed_ns : SHORTEST_RANGE_NS;
 }
 
+bool tui_app_scrolls(const struct tui_app *app)
+{
+    return app->view == TUI_VIEW_TIMELINE && app->all_time && app->scrolls && app->info.state == ANA_RUNNING &&
+           app->info.elapsed_ns - app->info.run_begin_ns > SCROLLED_NS;
+}
+
 void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns)
 {
-    *begin_ns = app->all_time ? 0 : app->begin_ns;
-    *end_ns = app->all_time ? get_job_end(app) : app->end_ns;
+    const int64_t end = get_job_end(app), first = app->info.run_begin_ns < end ? app->info.run_begin_ns : 0;
+    *begin_ns = !app->all_time                   ? app->begin_ns
+                : app->view != TUI_VIEW_TIMELINE ? 0
+                : tui_app_scrolls(app)           ? end - SCROLLED_NS
+                                                 : first;
+    *end_ns = app->all_time ? end : app->end_ns;
 }
 
 struct ana_selection tui_app_selection(const struct tui_app *app)
@@ -290,8 +301,12 @@ void tui_app_settle(struct tui_app *app)
 
 bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_view *const *views)
 {
-    *app = (struct tui_app){
-        .job = job, .views = views, .all_time = true, .view = TUI_VIEW_OVERVIEW, .filter.end_ns = INT64_MAX};
+    *app = (struct tui_app){.job = job,
+                            .views = views,
+                            .all_time = true,
+                            .scrolls = true,
+                            .view = TUI_VIEW_OVERVIEW,
+                            .filter.end_ns = INT64_MAX};
     bool complete = true;
     for (int i = 0; i < TUI_VIEWS; i++) {
         app->table[i] = (struct tui_table){.spec = views[i]->table, .data = app};

@@ -80,6 +80,7 @@ struct tui_app {
 
     /* The selection, the same for all views. */
     bool all_time, follow;
+    bool scrolls;             /* all_time: the timeline of a running job shows its last minute */
     int64_t begin_ns, end_ns; /* the range of time in view when not all_time */
     uint8_t *tagged;          /* one byte a rank, owned */
     size_t tagged_count;
@@ -162,7 +163,11 @@ int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control);
 /* The selection of time and ranks as the analysis takes it.  Its list of ranks belongs to the app. */
 struct ana_selection tui_app_selection(const struct tui_app *app);
 
-/* Begin and end of the time in view, in ns of job time: all of the job or a part of it, and never empty. */
+/* Whether the timeline shows the last minute of a job that runs, of which all time is selected. */
+bool tui_app_scrolls(const struct tui_app *app);
+
+/* Begin and end of the time in view, in ns of job time: all of the job or a part of it, and never empty.  The timeline
+ * leaves out MPI_Init where it shows all. */
 void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns);
 
 /* Shows another range of time, moved and cut so that it lies in the job, at least a microsecond long.  The length of

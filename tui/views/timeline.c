@@ -6,16 +6,25 @@
 
 #include <stdlib.h>
 
-enum { ABOVE = 1, BELOW = 3, LIST = 4 /* least lines of a list */, ROOM_FOR_LIST = 6, TALLEST = 3, TALLEST_APART = 5 };
+enum {
+    ABOVE = 1,
+    WORDS = 3,
+    LIST = 4 /* least lines of a list */,
+    ROOM_FOR_LIST = 6,
+    LEAST_FOR_STRIP = 8,
+    TALLEST = 3,
+    TALLEST_APART = 5
+};
 
 struct own {
     struct timeline_rows rows;
     size_t first;           /* line in view */
     struct tui_rect drawn;  /* place of the cells */
     struct slow_place slow; /* place in the list of the slowest */
-    size_t streams, below;  /* rows of streams, and behind which row they stand */
+    size_t streams, behind; /* rows of streams, and behind which row they stand */
     struct timeline_arrows arrows;
     int tall, bar; /* lines of the screen that a row takes: more than one where there is room; of cells */
+    int below;     /* lines below rows and list: of words, and of the strip of the whole run */
     int list;      /* lines of the list of standouts */
     bool in_list;  /* the cursor is in it */
     int chosen;    /* chosen row of the list */
@@ -62,7 +71,7 @@ static size_t need_lines(struct tui_app *app, struct tui_rect rect, int room)
 static size_t place_timeline(struct tui_app *app, struct tui_rect rect, size_t *streams)
 {
     struct timeline_rows *rows = &own(app)->rows;
-    int below = own(app)->list + BELOW, left = tui_timeline_left(rows);
+    int below = own(app)->list + own(app)->below, left = tui_timeline_left(rows);
     size_t h = rect.h > ABOVE + below ? (size_t)(rect.h - ABOVE - below) : 0;
     const struct tui_row *row = cursor_row(app);
     *streams = row && row->is_rank ? tui_timeline_streams(app) : 0;
@@ -91,6 +100,16 @@ static void settle_cursor(struct tui_app *app)
     bool shown = app->cursor_rank < app->rank_count && tree->rows && tree->row_of[app->cursor_rank] < tree->rows;
     if (tree->rows && (!shown || (own(app)->rows.many && !app->rank_chosen && !app->rank_group)))
         app->cursor_rank = *tree->row[0].member;
+}
+
+/* Selects the last minute that is in view, so that it stays there, with the cursor. */
+static void stop_scrolling(struct tui_app *app)
+{
+    int64_t begin, end;
+    tui_app_range(app, &begin, &end);
+    if (tui_app_scrolls(app))
+        tui_app_set_range(app, begin, end);
+    app->cursor_at_end = app->follow = false;
 }
 
 /* ---- drawing ---------------------------------------------------------------------------------------------------- */
@@ -154,10 +173,10 @@ static unsigned draw_rows(const struct tui_app *app, struct tui_grid *grid, size
     struct own *o = own(app);
     size_t cursor = find_line(app);
     unsigned seen = 0;
-    o->below = cursor - o->first + 1;
+    o->behind = cursor - o->first + 1;
     for (size_t i = 0; i < rows; i++) {
         struct tui_rect area = o->drawn;
-        area.y += (int)i * (o->tall - 1) + (i >= o->below ? (int)o->streams : 0);
+        area.y += (int)i * (o->tall - 1) + (i >= o->behind ? (int)o->streams : 0);
         seen |= tui_timeline_draw(app, &o->rows, grid, area, i, at, o->first + i == cursor);
         for (int more = 1; more < o->bar; more++)
             tui_repeat(grid, (struct tui_rect){area.x, area.y + (int)i, area.w, 1}, more);
@@ -165,21 +184,31 @@ static unsigned draw_rows(const struct tui_app *app, struct tui_grid *grid, size
     return seen;
 }
 
+/* Whether the whole run is drawn below the rest, while the job runs and a part of it is in view: where ranks that have
+ * a row each keep it. */
+static bool has_strip(const struct tui_app *app, struct tui_rect rect)
+{
+    const size_t room = rect.h > LEAST_FOR_STRIP ? (size_t)rect.h - ABOVE - WORDS : 0;
+    return room && room != tui_app_shown(app) && !tui_app_ended(app) && (!app->all_time || tui_app_scrolls(app));
+}
+
 static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int64_t begin, end;
     struct own *o = own(app);
-    int room = rect.h - ABOVE - BELOW;
+    o->below = WORDS + has_strip(app, rect);
+    int room = rect.h - ABOVE - o->below;
     tui_timeline_rows(app, &o->rows, room > 0 ? (size_t)room : 0);
     settle_cursor(app);
+    tui_app_range(app, &begin, &end);
+    app->cursor_ns = app->cursor_ns < begin ? begin : app->cursor_ns;
     o->list = tui_standouts_lines(app, room, need_lines(app, rect, room), o->in_list);
     if (!o->list || o->chosen >= (int)app->summary.standout_count)
         o->chosen = 0;
     o->in_list = o->in_list && o->list && app->summary.standout_count;
     size_t streams, rows = place_timeline(app, rect, &streams);
-    tui_app_range(app, &begin, &end);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    struct tui_rect list = {rect.x, rect.y + rect.h - BELOW - o->list, rect.w, o->list};
+    struct tui_rect list = {rect.x, rect.y + rect.h - o->below - o->list, rect.w, o->list};
     if (o->list)
         tui_standouts_draw(app, grid, list, o->in_list ? o->chosen : -1);
     if (!rows || o->drawn.w < 1 || !tui_timeline_read(app, &o->rows, o->first, rows, (size_t)o->drawn.w))
@@ -190,12 +219,12 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     int at = find_cursor_column(app, begin, end);
     o->streams = streams;
     unsigned seen = draw_rows(app, grid, rows, at);
-    struct timeline_lanes lanes = {o->drawn, o->tall, o->bar, streams, o->below};
+    struct timeline_lanes lanes = {o->drawn, o->tall, o->bar, streams, o->behind};
     seen |= tui_timeline_draw_streams(
-        app, grid, (struct tui_rect){o->drawn.x, o->drawn.y + (int)o->below * o->tall, o->drawn.w, (int)streams});
+        app, grid, (struct tui_rect){o->drawn.x, o->drawn.y + (int)o->behind * o->tall, o->drawn.w, (int)streams});
     size_t lines = draws_arrows(app, rect.w) ? tui_arrows_draw(app, &o->arrows, grid, &lanes, at) : 0;
     struct tui_rect rest = {rect.x, o->drawn.y + o->drawn.h + (int)streams, rect.w, 0};
-    rest.h = rect.y + rect.h - BELOW - o->list - rest.y;
+    rest.h = rect.y + rect.h - o->below - o->list - rest.y;
     struct tui_rect bands = {o->drawn.x, rest.y, o->drawn.w, rest.h - (app->all_time && rest.h > LIST ? LIST + 1 : 0)};
     int used = o->rows.many ? 0 : tui_timeline_bands(app, grid, bands);
     rest = tui_below(rest, used ? used : 1);
@@ -207,6 +236,8 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
                 : !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
                 : app->filter_words[0]                                   ? "nothing of what is chosen"
                                                                          : "nothing was recorded");
+    if (o->below > WORDS)
+        seen |= tui_timeline_strip(app, &o->rows, grid, (struct tui_rect){o->drawn.x, foot.y - WORDS, o->drawn.w, 1});
     draw_foot(app, grid, foot, seen, lines);
     foot.y -= 2;
     if (!tui_drag_draw(app, grid, o->drawn, foot, begin, end))
@@ -223,10 +254,9 @@ static void move_cursor(struct tui_app *app, int64_t at)
         at = 0;
     if (at >= app->info.elapsed_ns)
         at = app->info.elapsed_ns > 0 ? app->info.elapsed_ns - 1 : 0;
+    stop_scrolling(app);
     tui_app_range(app, &begin, &end);
     app->cursor_ns = at;
-    app->cursor_at_end = false;
-    app->follow = false;
     if (at >= begin && at < end)
         return;
     int64_t width = end - begin, edge = width / 8; /* part of the time behind the edge is shown, too */
@@ -281,7 +311,7 @@ static int zoom_to_call(struct tui_app *app)
     } else if (read_state(app, &state)) {
         int64_t length = state.end_ns - state.begin_ns, begin = app->begin_ns, end = app->end_ns;
         app->cursor_ns = state.begin_ns + length / 2;
-        app->cursor_at_end = app->follow = false;
+        stop_scrolling(app);
         tui_app_set_range(app, state.begin_ns - length, state.end_ns + length);
         if (app->begin_ns == begin && app->end_ns == end) /* it fills the middle already */
             return tui_app_open(app, TUI_VIEW_INSPECT);
@@ -368,7 +398,7 @@ static int click_timeline(struct tui_app *app, int x, int y)
     const struct own *o = own(app);
     x -= o->drawn.x;
     y -= o->drawn.y;
-    int below = (int)o->below * o->tall;
+    int below = (int)o->behind * o->tall;
     if (y >= below) /* streams stand below the cursor's rank */
         y = y < below + (int)o->streams ? below - 1 : y - (int)o->streams;
     if (x < 0 || y < 0 || x >= o->drawn.w || y >= o->drawn.h || !app->tree.rows)
@@ -381,7 +411,7 @@ static int click_timeline(struct tui_app *app, int x, int y)
     if (row == cursor_row(app) && x == find_cursor_column(app, begin, end)) /* the second click opens, as Enter does */
         return tui_app_step(app, TUI_ACTION_DEEPER);
     tui_tree_choose(app, row);
-    app->cursor_at_end = app->follow = false;
+    stop_scrolling(app);
     app->cursor_ns = begin + (int64_t)(((double)x + 0.5) / own(app)->drawn.w * (double)(end - begin));
     return TUI_REDRAW;
 }
@@ -394,7 +424,7 @@ static void point_timeline(struct tui_app *app, int x, int y)
     if (x < area.x || x >= area.x + area.w)
         return;
     tui_app_range(app, &begin, &end);
-    app->cursor_at_end = app->follow = false;
+    stop_scrolling(app);
     app->cursor_ns = begin + (int64_t)(((double)(x - area.x) + 0.5) / area.w * (double)(end - begin));
 }
 
@@ -431,6 +461,8 @@ static const struct tui_term_help terms[] = {
               "cursor's rank sends or receives in its column"},
     {"iter, region",
      "of the cursor's rank, where they are not too many: its iterations, and the program's own regions"},
+    {"run", "while the job runs: the whole run below its last minute (z: in its place) or the window, which is between "
+            "the brackets"},
     {"dragging", "with the mouse, from one time to another: the window between; all screens show it alone"},
     {"lines below", "the call under the cursor (or the last one before it), with its message or collective"},
     {NULL, NULL}};

@@ -52,6 +52,11 @@ bool tui_timeline_read(struct tui_app *app, struct timeline_rows *rows, size_t t
 unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
                            struct tui_rect area, size_t i, int at, bool here);
 
+/* Draws the whole run as one line, the mean of all ranks or of some of many, with brackets around the time in view.
+ * Returns the categories that it shows, a bit each. */
+unsigned tui_timeline_strip(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                            struct tui_rect rect);
+
 /* Draws the titles of the texts left and right of the cells. */
 void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
                          struct tui_rect area);

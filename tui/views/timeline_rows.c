@@ -251,6 +251,31 @@ unsigned tui_timeline_draw(const struct tui_app *app, const struct timeline_rows
     return seen;
 }
 
+unsigned tui_timeline_strip(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
+                            struct tui_rect rect)
+{
+    enum { MOST = 256 };
+    size_t rank[MOST], n = 0;
+    unsigned seen = 0;
+    int64_t begin, end;
+    struct ana_timeline_cell *cell = calloc((size_t)rect.w, sizeof *cell);
+    for (size_t i = 0; i < app->rank_count; i += 1 + app->rank_count / MOST)
+        rank[n++] = i;
+    if (cell && n)
+        ana_timeline_of(app->job, rank, n, 0, app->info.elapsed_ns, (size_t)rect.w, cell, NULL);
+    for (int x = 0; cell && x < rect.w; x++)
+        seen |= draw_cell(grid, rect, x, &cell[x], heat_of(app, rows), false);
+    free(cell);
+    tui_app_range(app, &begin, &end);
+    const double columns = rect.w / (double)app->info.elapsed_ns;
+    int from = (int)((double)begin * columns), to = (int)((double)end * columns) - 1;
+    tui_put_char(grid, rect, from, 0, TUI_STYLE_STRONG, '[');
+    tui_put_char(grid, rect, to > from ? to : from + 1, 0, TUI_STYLE_STRONG, ']');
+    tui_put_right(grid, (struct tui_rect){rect.x - PLAIN_LEFT, rect.y, PLAIN_LEFT, 1}, PLAIN_LEFT - 2, 0,
+                  TUI_STYLE_LABEL, "run");
+    return seen;
+}
+
 void tui_timeline_titles(const struct tui_app *app, const struct timeline_rows *rows, struct tui_grid *grid,
                          struct tui_rect area)
 {

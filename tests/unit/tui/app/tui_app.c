@@ -146,6 +146,42 @@ static void following(void)
     end();
 }
 
+/* A job that has run for more than a minute: the timeline shows the last one until the user wants all. */
+static void scrolling(void)
+{
+    enum { TICKS = 104 };
+    int64_t begin, until;
+    start(4, true);
+    for (int i = 0; i < TICKS; i++)
+        screen_job_tick(&still_clock_ns);
+    look_again();
+    tui_app_step(&app, TUI_ACTION_VIEW_TIMELINE);
+    tui_app_range(&app, &begin, &until);
+    CHECK(until == app.info.elapsed_ns && until > 60 * SCREEN_S && begin == until - 60 * SCREEN_S, "the last minute");
+    CHECK(app.all_time, "of all time, which other screens show");
+    screen_job_tick(&still_clock_ns);
+    look_again();
+    int64_t before = until;
+    tui_app_range(&app, &begin, &until);
+    CHECK(until > before && begin == until - 60 * SCREEN_S, "it scrolls");
+    tui_app_step(&app, TUI_ACTION_VIEW_OVERVIEW);
+    tui_app_range(&app, &begin, &until);
+    CHECK(begin == 0, "the overview shows all");
+    tui_app_step(&app, TUI_ACTION_VIEW_TIMELINE);
+    tui_app_step(&app, TUI_ACTION_ZOOM_ALL);
+    tui_app_range(&app, &begin, &until);
+    CHECK(begin == app.info.run_begin_ns && until == app.info.elapsed_ns, "z: all");
+    tui_app_step(&app, TUI_ACTION_ZOOM_ALL);
+    CHECK(tui_app_scrolls(&app), "z: the last minute again");
+    tui_app_step(&app, TUI_ACTION_LEFT);
+    CHECK(!app.all_time && app.end_ns - app.begin_ns == 60 * SCREEN_S, "a cursor that moves holds the minute");
+    app.info.run_begin_ns = SCREEN_S;
+    tui_app_step(&app, TUI_ACTION_ZOOM_ALL);
+    tui_app_range(&app, &begin, &until);
+    CHECK(begin == SCREEN_S, "all begins after MPI_Init");
+    end();
+}
+
 static void open_calls(void)
 {
     start(4, true);
@@ -383,6 +419,7 @@ int main(void)
     selection();
     live();
     following();
+    scrolling();
     open_calls();
     views();
     ways_back();
