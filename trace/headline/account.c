@@ -31,9 +31,27 @@ bool ana_is_mostly_start(const struct ana_summary *s)
     return s->exact && s->has_accounts && edge_ns(s) > run_ns(s);
 }
 
-/* Whether `ns` of all ranks' time is worth a headline. */
-static bool is_notable(const struct ana_summary *s, double ns)
+static bool is_edge(const struct ana_site *site)
 {
+    return strstr(site->call, "MPI_Init") || strstr(site->call, "MPI_Finalize");
+}
+
+/* The time of an account, without MPI_Init and MPI_Finalize. */
+static double own_ns(const struct ana_summary *s, enum ana_account_id id)
+{
+    double ns = (double)s->account.ns[id];
+    for (size_t i = 0; i < s->site_count; i++)
+        if (is_edge(&s->sites[i]))
+            ns -= (double)s->sites[i].account.ns[id];
+    return ns;
+}
+
+/* Whether `ns` of all ranks' time is worth a headline: waiting for a processor by the measure of waiting for ranks;
+ * other accounts are a part of the work. */
+static bool is_notable(const struct ana_summary *s, enum ana_account_id id, double ns)
+{
+    if (id == ANA_ACCOUNT_QUEUED)
+        return ns >= NOTABLE_SHARE * run_ns(s) && ana_is_much(s, ns);
     return ns >= NOTABLE_ACCOUNT * run_ns(s) && ns >= SLOW_LOST_NS * (double)s->rank_count;
 }
 
@@ -104,11 +122,11 @@ static size_t count_users(const struct ana_job *job, const struct crowd *crowd)
  * than chance explains, or for a few waits that are longer than all wait for processors. */
 static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
 {
-    const double queued_ns = (double)s->account.ns[ANA_ACCOUNT_QUEUED];
+    const double queued_ns = own_ns(s, ANA_ACCOUNT_QUEUED);
     struct crowd crowd;
     struct ana_late late;
     char list[256], line[768];
-    if (!is_notable(s, queued_ns) || 2 * queued_ns < (double)s->account.ns[ANA_ACCOUNT_COMPUTE])
+    if (!is_notable(s, ANA_ACCOUNT_QUEUED, queued_ns) || 2 * queued_ns < (double)s->account.ns[ANA_ACCOUNT_COMPUTE])
         return false;
     find_crowd(job, s, &crowd, list, sizeof list);
     return 2 * crowd.ranks > s->rank_count &&
@@ -148,8 +166,7 @@ static const struct ana_site *largest_site(const struct ana_summary *s, enum ana
     const struct ana_site *largest = NULL;
     for (size_t i = 0; i < s->site_count; i++) {
         const struct ana_site *site = &s->sites[i];
-        bool edge = strstr(site->call, "MPI_Init") || strstr(site->call, "MPI_Finalize");
-        if (!edge && site->account.ns[id] > (largest ? largest->account.ns[id] : 0))
+        if (!is_edge(site) && site->account.ns[id] > (largest ? largest->account.ns[id] : 0))
             largest = site;
     }
     return largest;
@@ -177,12 +194,6 @@ static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct
     return true;
 }
 
-/* The time of an account, without MPI_Init and MPI_Finalize. */
-static double own_ns(const struct ana_summary *s, enum ana_account_id id)
-{
-    return (double)s->account.ns[id] - (id == ANA_ACCOUNT_LIBRARY ? edge_ns(s) : 0);
-}
-
 bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     static const enum ana_account_id said[] = {ANA_ACCOUNT_QUEUED, ANA_ACCOUNT_IO, ANA_ACCOUNT_LIBRARY,
@@ -202,7 +213,7 @@ bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, str
             largest = said[i];
     /* Small waits before a transfer are a part of it. */
     const double ns = own_ns(s, largest), least = largest == ANA_ACCOUNT_TRANSFER ? 2 * wait_ns : wait_ns;
-    if (!crowded && (!is_notable(s, ns) || ns < least))
+    if (!crowded && (!is_notable(s, largest, ns) || ns < least))
         return false;
     if (largest != ANA_ACCOUNT_QUEUED)
         return say_call(s, largest, line);
@@ -227,7 +238,7 @@ bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struc
 
 bool ana_say_asleep(const struct ana_summary *s, struct ana_line line)
 {
-    if (!s->has_accounts || !is_notable(s, own_ns(s, ANA_ACCOUNT_OFF_CPU)))
+    if (!s->has_accounts || !is_notable(s, ANA_ACCOUNT_OFF_CPU, own_ns(s, ANA_ACCOUNT_OFF_CPU)))
         return false;
     ana_line_say(line, "ranks are asleep outside MPI for %s of the time%s: in I/O, locks, sleep or child processes",
                  ana_share(own_ns(s, ANA_ACCOUNT_OFF_CPU) / run_ns(s)).text, ana_span_words(s));

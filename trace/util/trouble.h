@@ -19,7 +19,7 @@
 #define NOTABLE_SHARE     0.02 /* share of all ranks' time */
 #define NOTABLE_IMBALANCE 0.1  /* share of the run that the busiest rank computes longer than the mean */
 #define NOTABLE_EXPOSED   0.1  /* share of the GPUs' time in NCCL's kernels with no computation beside them */
-#define NOTABLE_ACCOUNT   0.1  /* share of all ranks' time, and SLOW_LOST_NS a rank: an account other than waiting */
+#define NOTABLE_ACCOUNT   0.1  /* share of all ranks' time, and SLOW_LOST_NS a rank: an account that is no loss */
 #define NOTABLE_WAITS     3    /* fewer in a time range are shown one by one, not as a share */
 
 #define CHANCE_DEVIATIONS 2.5 /* standard deviations that the worst is ahead of the next: one time in 160 by chance */

@@ -8,10 +8,10 @@ enum { RANKS = 4, STEPS = 120 };
 
 /* Steps of 10 ms: each rank waits 5 ms for one of two processors, then two ranks wait `message_ns` for messages of the
  * other two, in turn; rank 3 enters the 40th and the 80th sum `late_ns` later.  Another call lasts `calls_ns`. */
-static struct ana_job *run(int64_t message_ns, int64_t late_ns, int64_t calls_ns)
+static struct ana_job *run(int steps, int64_t message_ns, int64_t late_ns, int64_t calls_ns)
 {
     struct planted p = planted_begin("crowd", RANKS);
-    for (int i = 1; i <= STEPS; i++) {
+    for (int i = 1; i <= steps; i++) {
         for (int r = 0; r < RANKS; r++)
             p.at[r] += 10 * MS + (r == 3 && i % 40 == 0 && i < STEPS ? late_ns : 0);
         planted_meet(&p, 0x30, TB_WORLD, UINT64_MAX);
@@ -39,9 +39,9 @@ static struct ana_job *run(int64_t message_ns, int64_t late_ns, int64_t calls_ns
     return planted_open(&p);
 }
 
-static void check_headline(const char *what, int64_t late_ns, const char *begin)
+static void check_headline(const char *what, int steps, int64_t late_ns, const char *begin)
 {
-    struct ana_job *job = run(30 * MS, late_ns, 0);
+    struct ana_job *job = run(steps, 30 * MS, late_ns, 0);
     struct ana_summary s = folder_summary(job);
     char out[512];
     ana_headline(job, &s, NULL, out, sizeof out);
@@ -54,7 +54,7 @@ static void check_headline(const char *what, int64_t late_ns, const char *begin)
 /* An upper limit for a call includes the rank's wait for a processor: the price of processors precedes it. */
 static void check_prices(void)
 {
-    struct ana_job *job = run(0, 0, 15 * MS);
+    struct ana_job *job = run(STEPS, 0, 0, 15 * MS);
     struct ana_summary s = folder_summary(job);
     int64_t most_ns = 0;
     for (size_t i = 0; i < s.price_count; i++)
@@ -70,8 +70,9 @@ static void check_prices(void)
 
 int main(void)
 {
-    check_headline("late twice, by less than all wait for processors", 100 * MS, "4 ranks share 2 processors");
-    check_headline("late twice, by more", 2000 * MS, "rank 3 ");
+    check_headline("late twice, by less than all wait for processors", STEPS, 100 * MS, "4 ranks share 2 processors");
+    check_headline("late twice, by more", STEPS, 2000 * MS, "rank 3 ");
+    check_headline("for less than a quarter of a second", 10, 0, "4 ranks share 2 processors");
     check_prices();
     return check_result();
 }
