@@ -168,6 +168,38 @@ static const char *error_words(const struct ana_case *c, const struct trc_end *e
     return known ? open_mpi[end->code] : NULL;
 }
 
+/* Whether all ranks of the job left in one way, with one exit code, after the same call. */
+static bool all_left_alike(struct ana_case *c, const struct ana_fact *fact, size_t first)
+{
+    const struct trc_end *end = &ana_case_head(c, first)->end;
+    const char *name = fact->other_call.name;
+    const bool left = fact->id == ANA_SAY_LEFT_BY_EXIT || fact->id == ANA_SAY_LEFT_AT_ONCE ||
+                      fact->id == ANA_SAY_LEFT_BY_QUICK || fact->id == ANA_SAY_LEFT_BY_MAIN;
+    bool alike = left && !fact->call.name && !fact->more && c->count > 1 && c->count == c->members->world_size &&
+                 fact->others.n + 1 == c->count;
+    for (size_t i = 0; alike && i < c->count; i++) {
+        const struct trc_end *other = &ana_case_head(c, i)->end;
+        struct ana_call last;
+        const bool is_outside = !last_call(c, i, &last).name;
+        alike = is_outside && other->by == end->by && other->code == end->code &&
+                (name == last.name || (name && last.name && strcmp(name, last.name) == 0));
+    }
+    return alike;
+}
+
+/* Names all ranks in place of the first. */
+static void say_all_left(struct ana_case *c)
+{
+    struct ana_fact *fact = &c->out->summary;
+    size_t *index = ana_case_room(c), n = 0;
+    for (size_t i = 0; index && i < c->count; i++)
+        index[n++] = i;
+    fact->who = ana_ranks_at(index, n);
+    fact->others = (struct ana_ranks){0};
+    ana_case_blame_all(c, fact->who);
+    ANA_NEXT(c, fact->number ? ANA_SAY_NEXT_ALL_LEFT : ANA_SAY_NEXT_NO_FINALIZE, .number = fact->number);
+}
+
 static void say_gone(struct ana_case *c, size_t first)
 {
     const struct ana_process *p = &c->members->process[first];
@@ -186,6 +218,8 @@ static void say_gone(struct ana_case *c, size_t first)
     fact.name = fact.id == ANA_SAY_ENDED_BY_MPI ? error_words(c, end) : ana_signal_name(signal_of(c, first));
     fact.more = ana_handled_signal(c, first);
     c->out->summary = fact;
+    if (all_left_alike(c, &fact, first))
+        say_all_left(c);
     if (end->message[0] && fact.id != ANA_SAY_ENDED_BY_MPI)
         ANA_FACT(c, ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message));
     if (fact.id == ANA_SAY_REFUSED || fact.id == ANA_SAY_ENDED_BY_MPI)

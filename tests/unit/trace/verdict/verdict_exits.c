@@ -119,8 +119,36 @@ static void exited(void)
     }
 }
 
+/* All ranks return `code` from main, rank 2 first; rank 1 returns `odd`. */
+static void check_all(const char *what, int code, int odd, const char *summary, const char *next)
+{
+    folder_make("all");
+    for (int r = 0; r < RANKS; r++) {
+        struct tb *tb = tb_new(r, RANKS);
+        tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
+        note_end(tb, 8 * S + (r == 2 ? 0 : MS), TRC_END_RETURN, 0);
+        tb_head(tb)->end.code = r == 1 ? odd : code;
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v && v->id == ANA_CLASS_EARLY_EXIT && strcmp(v->summary.text, summary) == 0, "%s: %s", what,
+          v ? v->summary.text : "");
+    CHECK(v && strncmp(v->next, next, strlen(next)) == 0, "%s: %s", what, v ? v->next : "");
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    check_all("all with an error", 3, 3, "ranks 0-3 returned 3 from main without MPI_Finalize (last call MPI_Barrier)",
+              "what the program printed: all ranks ended alike with exit code 3");
+    check_all("all without", 0, 0, "ranks 0-3 returned 0 from main without MPI_Finalize (last call MPI_Barrier)",
+              "the end of the program: all ranks ended alike with exit code 0");
+    check_all("one otherwise", 3, 0,
+              "rank 2 returned 3 from main without MPI_Finalize (last call MPI_Barrier); ranks 0, 1 and 3 too",
+              "why that rank left early");
     exited();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char got[128] = "out of memory";
