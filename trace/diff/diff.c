@@ -29,42 +29,77 @@ static uint32_t in_b(const struct work *w, uint32_t place)
     return 0;
 }
 
-/* Finds the places that end iterations in both runs: the same, if there is one. */
-static void choose_ends(const struct work *w, uint32_t end[2])
+/* Whether a place of the first run is this one of the second. */
+static bool is_same_place(const struct work *w, uint32_t a, uint32_t b)
 {
-    uint32_t ends[2][ANA_PORTION_ENDS];
-    size_t n[2];
+    return w->of_b[b - 1] ? w->of_b[b - 1] == a : false;
+}
+
+/* Finds a place that ends iterations of a level of each run.  False: they have none in common. */
+static bool choose_place(const struct work *w, const struct ana_loop_level *a, const struct ana_loop_level *b,
+                         uint32_t out[2])
+{
+    if (a->is_kind != b->is_kind)
+        return false;
+    for (size_t i = 0; i < ANA_LOOP_ENDS && a->place[i]; i++)
+        for (size_t j = 0; j < ANA_LOOP_ENDS && b->place[j]; j++)
+            if (is_same_place(w, a->place[i], b->place[j])) {
+                out[0] = a->place[i];
+                out[1] = b->place[j];
+                return true;
+            }
+    return false;
+}
+
+/* Finds what ends iterations: of the loop that is reported of the first run, and the one of the second that ends at the
+ * same place; or else the other way round; or else of the loops that are reported. */
+static void choose_ends(const struct work *w, const struct ana_iterations of[2], struct ana_portion_end end[2])
+{
+    size_t level[2] = {of[0].level, of[1].level};
+    uint32_t place[2];
+    bool found = false;
+    for (int fixed = 0; fixed < 2 && !found && of[0].levels && of[1].levels; fixed++)
+        for (size_t i = 0; i <= of[!fixed].levels && !found; i++) {
+            level[fixed] = of[fixed].level;
+            level[!fixed] = i ? i - 1 : of[!fixed].level;
+            found = choose_place(w, &of[0].loop[level[0]], &of[1].loop[level[1]], place);
+        }
     for (int side = 0; side < 2; side++) {
-        n[side] = ana_portion_ends(w->job[side], ends[side]);
-        end[side] = n[side] ? ends[side][0] : 0;
+        const size_t at = found ? level[side] : of[side].level;
+        const struct ana_loop_level *loop = &of[side].loop[at];
+        end[side].place = found ? place[side] : of[side].levels ? loop->place[0] : 0;
+        const bool marks = end[side].place && end[side].place == loop->place[0];
+        end[side].mark = marks ? of[side].mark + at * of[side].ranks : NULL;
     }
-    for (size_t i = 0; i < n[0]; i++)
-        if (in_b(w, ends[0][i])) {
-            end[0] = ends[0][i];
-            end[1] = in_b(w, end[0]);
-            return;
-        }
-    for (size_t i = 0; i < n[1]; i++)
-        if (w->of_b[ends[1][i] - 1]) {
-            end[0] = w->of_b[ends[1][i] - 1];
-            end[1] = ends[1][i];
-            return;
-        }
+}
+
+/* Reads both runs iteration by iteration. */
+static bool read_portions(struct work *w)
+{
+    const struct ana_selection all = {.begin_ns = 0, .end_ns = INT64_MAX};
+    struct ana_iterations of[2] = {0};
+    struct ana_portion_end end[2];
+    bool ok = ana_iterations_find(w->job[0], &all, &of[0]) && ana_iterations_find(w->job[1], &all, &of[1]);
+    if (ok)
+        choose_ends(w, of, end);
+    for (int side = 0; ok && side < 2; side++)
+        ok = ana_portions_read(w->job[side], w->selection[side], end[side], &w->portions[side]);
+    free(of[0].mark);
+    free(of[1].mark);
+    return ok;
 }
 
 static bool read_runs(struct work *w)
 {
-    uint32_t end[2];
     for (int side = 0; side < 2; side++)
         if (!ana_portion_places(w->job[side], &w->place[side], &w->places[side]))
             return false;
     w->of_b = calloc(w->places[1] + 1, sizeof *w->of_b);
     if (!w->of_b || !ana_align(w->place[0], w->places[0], w->place[1], w->places[1], w->of_b))
         return false;
-    choose_ends(w, end);
+    if (!read_portions(w))
+        return false;
     for (int side = 0; side < 2; side++) {
-        if (!ana_portions_read(w->job[side], w->selection[side], end[side], &w->portions[side]))
-            return false;
         w->id[side] = calloc(w->portions[side].ranks + 1, sizeof *w->id[side]);
         for (size_t i = 0; w->id[side] && i < w->portions[side].ranks; i++)
             w->id[side][i] = ana_rank_id(ana_job_rank(w->job[side], i));

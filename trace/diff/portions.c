@@ -1,6 +1,5 @@
 /* Portions: what the time of each rank went into, iteration by iteration. */
 #include "trace/diff/portions.h"
-#include "trace/iter/loop.h"
 #include "trace/job/comms.h"
 #include "trace/diff/portion_usage.h"
 #include "trace/summary/places.h"
@@ -12,9 +11,8 @@
 
 /* A rank on its way through the events. */
 struct lane {
-    uint64_t ends;   /* calls that end iterations, so far */
-    uint32_t thread; /* thread that made the first one: others do not count */
-    bool has_ends;   /* makes such calls; else its iterations are the first such rank's */
+    uint64_t ends;             /* calls that end iterations, so far */
+    struct ana_iter_again end; /* these calls; none: its iterations are those of the first rank that has some */
     struct ana_portion_usage usage;
 };
 
@@ -25,10 +23,10 @@ struct reader {
     struct ana_map
         numbers;          /* uint32_t, the place, by hash of the module or else address, call, whether it is a module */
     struct ana_map names; /* uint32_t, the region + 1, by hash of its name */
+    struct ana_map marks; /* uint32_t, the mark of the pass over all events, by index and place */
     uint32_t *place;      /* place of `why` -> place here, 0: not looked up yet */
     size_t places;
     struct lane *lane;
-    uint32_t end;
     size_t first; /* rank that makes calls which end iterations; SIZE_MAX: none does */
     struct ana_portions *out;
     bool failed;
@@ -73,37 +71,9 @@ bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **ou
     return ok;
 }
 
-/* Whether each call at a node ends an iteration: where only calls of one kind do, others at that place do not. */
-static bool ends_each(const struct ana_loops *loops, const struct ana_loop *loop, size_t node)
-{
-    return loop->turn ? loops->node[node].count == loop->count : ana_loop_has(&loop->head, node);
-}
-
-size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS])
-{
-    const struct ana_analysis *analysis = ana_job_analysis(job);
-    const struct ana_why *why = &analysis->pass.why;
-    struct ana_loops loops = {0};
-    size_t n = 0;
-    uint32_t *place = calloc(why->places.count + 1, sizeof *place);
-    bool ok = place && analysis->iter.rank && ana_places_join(job, why, false, place) &&
-              ana_loops_find(&analysis->iter, why, place, &loops) && loops.levels;
-    const struct ana_loop *loop = &loops.level[loops.iteration];
-    if (ok && ends_each(&loops, loop, loop->end))
-        out[n++] = loops.node[loop->end].place;
-    for (size_t i = 0; ok && i < loops.nodes && n < ANA_PORTION_ENDS; i++)
-        if (ends_each(&loops, loop, i) && (!n || loops.node[i].place != out[0]))
-            out[n++] = loops.node[i].place;
-    if (ok && !n)
-        out[n++] = loops.node[loop->end].place;
-    ana_loops_free(&loops);
-    free(place);
-    return n;
-}
-
-/* Gives the places of all events their numbers in the pass over all events, and finds the ranks with calls that
- * end iterations. */
-static bool number_places(struct reader *r)
+/* Gives the places of all events their numbers and marks in the pass over all events, and finds the ranks with calls
+ * that end iterations. */
+static bool number_places(struct reader *r, struct ana_portion_end end)
 {
     const struct ana_analysis *analysis = ana_job_analysis(r->job);
     const struct ana_why *why = &analysis->pass.why;
@@ -119,10 +89,19 @@ static bool number_places(struct reader *r)
     }
     for (size_t i = 0; ok && i < analysis->iter.marks.count; i++) {
         const struct ana_iter_mark *mark = ana_iter_mark_at(&analysis->iter, (uint32_t)i + 1);
-        if (r->end && mark->count && place[mark->place - 1] == r->end) {
-            r->lane[mark->index].has_ends = true;
-            r->first = mark->index < r->first ? mark->index : r->first;
+        uint32_t *number = ana_map_add(&r->marks, mark->index, place[mark->place - 1], 0);
+        ok = number;
+        if (ok && !*number) {
+            *number = (uint32_t)i + 1;
+            if (end.place && !end.mark && mark->count && place[mark->place - 1] == end.place)
+                r->lane[mark->index].end = ana_iter_again(&analysis->iter, *number);
         }
+    }
+    for (size_t i = 0; ok && i < r->out->ranks; i++) {
+        if (end.mark && end.mark[i].mark)
+            r->lane[i].end = ana_iter_again(&analysis->iter, end.mark[i].mark);
+        if (r->lane[i].end.mark && r->first == SIZE_MAX)
+            r->first = i;
     }
     free(place);
     return ok;
@@ -239,17 +218,23 @@ static void next_iteration(struct reader *r, size_t index, int64_t end_ns)
 /* Takes an event that ends an iteration. */
 static void end_iteration(struct reader *r, const struct ana_event *e)
 {
-    struct lane *lane = &r->lane[e->index];
-    if (lane->ends && lane->thread != e->thread)
-        return;
-    lane->thread = e->thread;
     next_iteration(r, e->index, e->end_ns);
     for (size_t i = 0; e->index == r->first && i < ana_job_ranks(r->job); i++)
-        if (!r->lane[i].has_ends)
+        if (!r->lane[i].end.mark)
             next_iteration(r, i, e->end_ns);
 }
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
+
+/* Looks up what all events of a signature share. */
+static void look_up(struct reader *r, const struct ana_event *e)
+{
+    const struct trc_file *file = ana_job_members(r->job)->process[e->index].rank.file;
+    ana_why_use(&r->why, e, ana_call_number_of(ana_job_members(r->job), e->index, e->sig->call), file);
+    const uint32_t *mark = e->use->place ? ana_map_find(&r->marks, e->index, place_of(r, e->use->place), 0) : NULL;
+    e->use->mark = mark ? *mark : 0;
+    e->use->size = ana_iter_size(e, file);
+}
 
 /* Whether an event is one of the program's own time; takes losses and regions itself. */
 static bool is_counted(struct reader *r, const struct ana_event *e)
@@ -269,8 +254,7 @@ static bool is_counted(struct reader *r, const struct ana_event *e)
         use->kind = left_out ? ANA_USE_LEFT_OUT : ANA_USE_COUNTS;
         use->is_sub = e->sig->flags & TRC_SIG_SUB;
         if (!left_out)
-            ana_why_use(&r->why, e, ana_call_number_of(ana_job_members(r->job), e->index, e->sig->call),
-                        ana_job_members(r->job)->process[e->index].rank.file);
+            look_up(r, e);
     }
     return use->kind == ANA_USE_COUNTS && !use->is_sub;
 }
@@ -300,6 +284,8 @@ static void take_event(struct reader *r, struct ana_event *e, const struct ana_s
     uint32_t region = r->regions.any ? ana_regions_call(&r->regions, e) : 0;
     ana_why_event(&r->why, e, ANA_TOLD_STEP);
     bool is_event = e->kind == TRC_RECORD_EVENT && !e->use->is_quiet;
+    bool ends = is_event && ana_iter_is_again(&r->lane[e->index].end, &ana_job_analysis(r->job)->iter, e->use->mark,
+                                              e->thread, e->use->size);
     uint32_t to = e->use->place ? place_of(r, e->use->place) : 0;
     if (!to || e->end_ns < selection->begin_ns || e->end_ns >= selection->end_ns)
         return;
@@ -315,7 +301,7 @@ static void take_event(struct reader *r, struct ana_event *e, const struct ana_s
     name.from = to;
     if (!(e->sig->flags & TRC_SIG_CONTROL))
         add_time(r, &name, iteration, (double)(e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns));
-    if (is_event && to == r->end)
+    if (ends)
         end_iteration(r, e);
 }
 
@@ -345,21 +331,22 @@ static bool read_events(struct reader *r, struct ana_merge *merge, const struct 
     return !r->failed && keep_regions(r);
 }
 
-bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint32_t end, struct ana_portions *out)
+bool ana_portions_read(struct ana_job *job, struct ana_selection selection, struct ana_portion_end end,
+                       struct ana_portions *out)
 {
     const struct ana_members *members = ana_job_members(job);
-    struct reader r = {
-        .job = job, .end = end, .first = SIZE_MAX, .out = out, .lane = calloc(members->count + 1, sizeof *r.lane)};
+    struct reader r = {.job = job, .first = SIZE_MAX, .out = out, .lane = calloc(members->count + 1, sizeof *r.lane)};
     *out = (struct ana_portions){.ranks = members->count, .width = 1, .room = ANA_PORTION_BLOCKS};
     while (out->room > 64 && out->room * members->count > ANA_PORTIONS_ALL)
         out->room /= 2;
     ana_map_init(&out->portion, sizeof(struct ana_portion));
     ana_map_init(&r.numbers, sizeof(uint32_t));
+    ana_map_init(&r.marks, sizeof(uint32_t));
     out->rank = calloc(members->count + 1, sizeof *out->rank);
     struct trc_file **files = calloc(members->count + 1, sizeof *files);
     struct ana_merge *merge = files ? open_merge(job, files, &selection) : NULL;
     bool ok = r.lane && out->rank && merge && ana_why_init(&r.why, members->count, false, NULL) &&
-              ana_regions_init(&r.regions, files, members->count, INT64_MIN) && number_places(&r);
+              ana_regions_init(&r.regions, files, members->count, INT64_MIN) && number_places(&r, end);
     for (size_t i = 0; ok && i < members->count; i++)
         ok = ana_portion_usage_open(&r.lane[i].usage, files[i], members->clock, i);
     for (size_t i = 0; ok && i < members->count; i++) {
@@ -382,6 +369,7 @@ bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint
     ana_why_free(&r.why);
     ana_regions_free(&r.regions);
     ana_map_free(&r.numbers);
+    ana_map_free(&r.marks);
     free(r.place);
     free(r.lane);
     free(files);

@@ -16,7 +16,6 @@
 
 #define ANA_PORTION_BLOCKS 1024u
 #define ANA_PORTIONS_ALL   (1u << 18) /* times that one portion of each rank may have together */
-#define ANA_PORTION_ENDS   64u        /* places that may end iterations, at most */
 
 /* A place in the program that calls, by names that outlive a change of the program. */
 struct ana_portion_place {
@@ -29,10 +28,6 @@ struct ana_portion_place {
 /* Fills *out, an array of *n places for the caller to free: place p of a portion is (*out)[p - 1].  The events must
  * have been read to their end.  False: out of memory. */
 bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **out, size_t *n);
-
-/* Writes the places (as above) that may be taken for the end of an iteration, the best first.  Returns how many; 0:
- * there is no loop. */
-size_t ana_portion_ends(const struct ana_job *job, uint32_t out[ANA_PORTION_ENDS]);
 
 /* Whole iterations; their parts by place; processor time of the rank's main thread: all of it, and outside calls at
  * most and at least (polling inside calls uses a processor, too). */
@@ -71,8 +66,14 @@ struct ana_portions {
     size_t regions;
 };
 
-/* Reads the events of a selection again and fills *out; `end` ends the iterations, 0: there are none.  False: out of
- * memory.  Free with ana_portions_free either way. */
-bool ana_portions_read(struct ana_job *job, struct ana_selection selection, uint32_t end, struct ana_portions *out);
+/* What ends the iterations of a job. */
+struct ana_portion_end {
+    uint32_t place;                        /* number of the place, as above; 0: there is no loop */
+    const struct ana_iteration_mark *mark; /* of each rank: the calls there that do; NULL: all */
+};
+/* Reads the events of a selection again and fills *out.  False: out of memory.  Free with ana_portions_free either
+ * way. */
+bool ana_portions_read(struct ana_job *job, struct ana_selection selection, struct ana_portion_end end,
+                       struct ana_portions *out);
 /* Frees them; the struct is the caller's. */
 void ana_portions_free(struct ana_portions *portions);

@@ -140,6 +140,8 @@ void ana_iter_free(struct ana_iter *iter);
 /* Looks up what all events of the signature share, into event->use; after ana_why_use.  `file`: the rank's. */
 void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event,
                   const struct trc_file *file);
+/* Number that tells the calls of a signature from others at one place: of size, tag and callers. */
+uint32_t ana_iter_size(const struct ana_event *event, const struct trc_file *file);
 /* Makes the marks take the facts: for the queue of facts (ana_queue_also). */
 ana_queue_take ana_iter_take;
 /* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
@@ -222,6 +224,19 @@ static inline void ana_iter_gap(struct ana_iter *iter, const struct ana_event *e
 }
 /* Tells of an event that was told by no ANA_TOLD_CALL. */
 void ana_iter_tell(struct ana_why *why, const struct ana_event *event);
+
+/* The calls of one mark, found again in another pass over the events of its rank. */
+struct ana_iter_again {
+    uint32_t mark, place;   /* the mark; the mark of its place; 0: the rank has none */
+    uint64_t calls, before; /* sum of the hashes of all calls so far; at the call before at the place */
+    uint64_t count, turn;   /* calls at the place; change of `calls` at the last one */
+    uint32_t size;          /* ana_iter_size of that */
+};
+/* The calls of a mark or kind by its number, from the first event on. */
+struct ana_iter_again ana_iter_again(const struct ana_iter *iter, uint32_t mark);
+/* Returns whether the next call of the rank, at the place of mark `at`, is one of them. */
+bool ana_iter_is_again(struct ana_iter_again *again, const struct ana_iter *iter, uint32_t at, uint32_t thread,
+                       uint32_t size);
 
 /* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */
 void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why);

@@ -60,6 +60,12 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return (h ^ h >> 31) * 0x94d049bb133111ebu;
 }
 
+uint32_t ana_iter_size(const struct ana_event *e, const struct trc_file *file)
+{
+    return (uint32_t)mix(mix(e->sig->sent, e->sig->received),
+                         mix((uint32_t)e->sig->tag, ana_why_callers(file, e->sig->site)));
+}
+
 void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e, const struct trc_file *file)
 {
     e->use->mark = 0;
@@ -94,8 +100,7 @@ void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_e
         };
         rank->marks = number;
     }
-    e->use->size = (uint32_t)mix(mix(e->sig->sent, e->sig->received),
-                                 mix((uint32_t)e->sig->tag, ana_why_callers(file, e->sig->site)));
+    e->use->size = ana_iter_size(e, file);
 }
 
 /* ---- the longest periods ---------------------------------------------------------------------------------------- */

@@ -324,7 +324,7 @@ static void put_iterations(struct ana_page *p)
                   ANA_SPOKEN(loop->median_ns), loop->end.call, loop->end.place);
     for (size_t i = 0; i < loop->slow_count && i < FEW; i++) {
         const struct ana_slow_iteration *slow = &loop->slow[i];
-        if ((double)(slow->end_ns - slow->begin_ns) < SLOW_ITERATION * loop->usual_ns)
+        if (!ana_iteration_is_slow(loop, slow))
             break;
         ana_iteration_words(p->job, loop, slow, words, sizeof words);
         ana_reason_words(&slow->reason, why, sizeof why);

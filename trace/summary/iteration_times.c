@@ -2,10 +2,16 @@
 #include "trace/summary/summary_impl.h"
 #include "trace/iter/iter.h"
 #include "trace/util/numfmt.h"
+#include "trace/util/trouble.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+bool ana_iteration_is_slow(const struct ana_loop_level *loop, const struct ana_slow_iteration *slow)
+{
+    return !slow->is_chance && (double)(slow->end_ns - slow->begin_ns) >= SLOW_ITERATION * loop->usual_ns;
+}
 
 void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level *loop,
                          const struct ana_slow_iteration *slow, char *out, size_t size)

@@ -15,6 +15,7 @@
 #define LONG_APART   64u  /* iterations: they are not periodic if they are farther apart */
 #define PERIODIC     0.8  /* share of their distances that must be equal */
 #define LEFT_MOST    10   /* times the usual iterations of a loop: more between them, and it is phases of a program */
+#define UNEVEN       0.8  /* share of the most iterations of a rank that each must have */
 #define LONG_OFTEN   0.2  /* share of a loop's iterations: more are a part of a step that a step has several times */
 
 _Static_assert(ANA_LOOP_ROWS >= ANA_LOOP_LEVELS, "all levels have a row");
@@ -239,6 +240,29 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
     }
 }
 
+/* Returns the longest time that a rank waited for a processor in the whole run, in ns; 0: not counted. */
+static double longest_queued_ns(const struct look *l)
+{
+    double longest_ns = 0;
+    for (size_t r = 0; r < ana_job_ranks(l->job); r++) {
+        const struct ana_account_usage *usage = &l->why->rank[r].account;
+        longest_ns = fmax(longest_ns, usage->queued_outside_ns + usage->queued_in_ns);
+    }
+    return longest_ns;
+}
+
+/* Marks iterations that one time slice explains, or an error of the clocks: ranks have waited for a processor for as
+ * long. */
+static void mark_chance(const struct look *l, struct ana_loop_level *loop)
+{
+    const double queued_ns = longest_queued_ns(l);
+    for (size_t k = 0; k < loop->slow_count; k++) {
+        struct ana_slow_iteration *slow = &loop->slow[k];
+        const double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->usual_ns;
+        slow->is_chance = too_long_ns < SLOW_EACH_NS || (too_long_ns < SLOW_SLICE_NS && too_long_ns <= queued_ns);
+    }
+}
+
 /* Fills the slowest iterations; *is_main: other phases between take at most LEFT_MOST times all usual ones. */
 static bool add_slowest(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
                         struct ana_loop_level *loop, bool *is_main)
@@ -252,12 +276,24 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
     for (size_t i = 0; ok && i < slow->count && i < ANA_SLOWEST; i++)
         loop->slow[loop->slow_count++] = *(struct ana_slow_iteration *)ana_map_value(slow, i);
     explain(l, loop);
+    mark_chance(l, loop);
     ana_map_free(slow);
     *is_main = !((double)list.left_ns > LEFT_MOST * (double)loop->count * loop->usual_ns);
     return ok;
 }
 
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+/* Lists the places that end iterations of a loop. */
+static void list_ends(const struct ana_loops *loops, const struct ana_loop *loop, struct ana_loop_level *level)
+{
+    size_t n = 0;
+    level->is_kind = loop->turn;
+    level->place[n++] = loops->node[loop->end].place;
+    for (size_t i = 0; !loop->turn && i < loops->nodes && n < ANA_LOOP_ENDS; i++)
+        if (i != loop->end && ana_loop_has(&loop->head, i))
+            level->place[n++] = loops->node[i].place;
+}
 
 /* Notes where the iterations of a loop are kept. */
 static void find_marks(const struct look *l, struct ana_iter *iter, const struct ana_loop *loop,
@@ -273,6 +309,42 @@ static void find_marks(const struct look *l, struct ana_iter *iter, const struct
     }
 }
 
+/* Whether all calls that end iterations of a level ask for properties of a communicator, as MPI_Comm_rank: libraries do
+ * so while they set up, not in the loop of a program. */
+static bool is_setup(const struct look *l, const struct ana_loop_level *level)
+{
+    for (size_t i = 0; i < ANA_LOOP_ENDS && level->place[i]; i++) {
+        const struct ana_why_place *place = ana_map_value(&l->why->places, level->place[i] - 1);
+        if (ana_job_members(l->job)->call[place->call].opclass != TRC_OP_COMM)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all ranks come to the end of a level's iterations, but some far more often than others: the n-th iteration of
+ * one is not the n-th of another, as where each level of a grid has another number of neighbours. */
+static bool is_uneven(const struct look *l, const struct ana_iteration_mark *at)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t r = 0; r < ana_job_ranks(l->job); r++) {
+        const uint64_t count = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark)->count : 0;
+        least = count < least ? count : least;
+        most = count > most ? count : most;
+    }
+    return least && (double)least < UNEVEN * (double)most;
+}
+
+/* Whether the records of all ranks are complete: they have equally long histories. */
+static bool are_whole(const struct ana_job *job)
+{
+    const struct ana_members *members = ana_job_members(job);
+    const struct ana_job_info info = ana_job_info(job);
+    bool whole = !info.lost_records && !info.recycled_records;
+    for (size_t i = 0; whole && i < members->count; i++)
+        whole = !trc_truncated(members->process[i].rank.file);
+    return whole;
+}
+
 /* Returns the level that the iterations are of: the one found.  Where that has two kinds of iterations, as an exchange
  * has that a step makes several times, it is the outermost level around it that has one kind. */
 static size_t choose_level(const struct ana_iterations *of, size_t found)
@@ -285,17 +357,35 @@ static size_t choose_level(const struct ana_iterations *of, size_t found)
     return found;
 }
 
-bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
+/* Chooses another level where the one found, which stood before number `inner`, is no loop of the program: the next one
+ * inward, else outward, that is no detour.  False: there is none. */
+static bool choose_other(struct ana_iterations *of, size_t inner)
+{
+    for (size_t i = inner; i < of->levels; i++)
+        if (!of->loop[i].is_detour) {
+            of->level = i;
+            return true;
+        }
+    for (size_t i = inner; i-- > 0;)
+        if (!of->loop[i].is_detour) {
+            of->level = i;
+            return true;
+        }
+    return false;
+}
+
+bool ana_iterations_find(struct ana_job *job, const struct ana_selection *view, struct ana_iterations *out)
 {
     struct ana_analysis *analysis = ana_job_analysis(job);
     const struct ana_members *members = ana_job_members(job);
-    struct ana_iterations *out = &s->iterations;
     struct look l = {.job = job, .why = &analysis->pass.why, .iter = &analysis->iter};
     if (!analysis->iter.rank)
         return true;
     l.place = calloc(l.why->places.count + 1, sizeof *l.place);
     bool ok =
         l.place && ana_places_join(job, l.why, false, l.place) && ana_loops_find(l.iter, l.why, l.place, &l.loops);
+    const bool whole = are_whole(job);
+    bool found_is_loop = false;
     size_t found = 0;
     out->ranks = members->count;
     out->mark = ok ? calloc(l.loops.levels * members->count + 1, sizeof *out->mark) : NULL;
@@ -307,18 +397,23 @@ bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s)
         found = i == l.loops.iteration ? out->levels : found;
         level->count = l.loops.level[i].count;
         level->is_detour = l.loops.level[i].is_detour;
-        const struct ana_loop_node *end = &l.loops.node[l.loops.level[i].end];
+        list_ends(&l.loops, &l.loops.level[i], level);
         find_marks(&l, &analysis->iter, &l.loops.level[i], at);
         add_medians(&l, level, at);
-        ana_segment_end_of(job, l.why, end->place, &level->end);
-        ok = add_slowest(&l, &s->selection, at, level, &is_main);
+        ana_segment_end_of(job, l.why, level->place[0], &level->end);
+        ok = add_slowest(&l, view, at, level, &is_main);
+        is_main = is_main && !is_setup(&l, level) && !(whole && is_uneven(&l, at));
+        found_is_loop |= is_main && i == l.loops.iteration;
         out->levels += is_main;
         if (!is_main) {
             *level = (struct ana_loop_level){0};
             memset(at, 0, members->count * sizeof *at);
         }
     }
-    out->level = out->levels ? choose_level(out, found < out->levels ? found : out->levels - 1) : 0;
+    if (found_is_loop)
+        out->level = choose_level(out, found);
+    else if (!choose_other(out, found))
+        out->levels = 0;
     ana_loops_free(&l.loops);
     free(l.place);
     return ok;

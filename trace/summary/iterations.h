@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct ana_job;
-struct ana_iteration_mark;
+struct ana_selection;
 
 /* A place in the program that calls: where a segment, or an iteration, ends. */
 struct ana_segment_end {
@@ -24,27 +24,41 @@ struct ana_slow_iteration {
     struct ana_segment_end from, to;
     int64_t segment_ns, excess_ns; /* duration of the segment; excess over its mean */
     struct ana_reason reason;      /* reason, compared to the other times of that segment on that rank */
+    bool is_chance;                /* one time slice of the scheduler explains it, or the clocks */
 };
 /* The loops that the program spends most time in (trace/iter), of the whole run; the slowest ones are of the time in
  * view. */
 #define ANA_LOOP_ROWS 6u
 #define ANA_SLOWEST   10u
+#define ANA_LOOP_ENDS 16u /* places that are called once in each iteration, at most */
 struct ana_loop_level {
-    struct ana_segment_end end; /* the call that ends an iteration */
-    uint64_t count;             /* iterations that ended, of the rank with most */
-    double median_ns, own_ns;   /* median of an iteration; of its time outside calls; NAN: unknown */
+    struct ana_segment_end end;    /* the call that ends an iteration */
+    uint32_t place[ANA_LOOP_ENDS]; /* its place in trace/why, + 1, then others that do as well; 0: no more */
+    bool is_kind;                  /* only some calls at the place end iterations */
+    uint64_t count;                /* iterations that ended, of the rank with most */
+    double median_ns, own_ns;      /* median of an iteration; of its time outside calls; NAN: unknown */
     double usual_ns;   /* median_ns; if the longer of two kinds of iterations has half of the time, its median */
     double long_share; /* share of iterations of the longer kind; 0: there is one kind */
     bool is_detour;    /* no loop, but done every few iterations of the level inside */
     size_t slow_count; /* longest first */
     struct ana_slow_iteration slow[ANA_SLOWEST];
 };
+/* Position of a rank's iterations of a loop. */
+struct ana_iteration_mark {
+    uint32_t mark;    /* mark of trace/iter, + 1; 0: the rank does not come to their end */
+    int64_t begin_ns; /* begin of the first one */
+};
 struct ana_iterations {
     size_t levels, level; /* number, the outermost first, 0: no loop was found; level of the iterations */
     struct ana_loop_level loop[ANA_LOOP_ROWS];
     size_t ranks;
-    struct ana_iteration_mark *mark; /* index: level, then rank index; for the functions below */
+    struct ana_iteration_mark *mark; /* index: level, then rank index; the owner frees it */
 };
+/* Fills *out, which is empty, with the loops of a job whose events were read, and has the last times kept; the slowest
+ * iterations are of the selection.  False: out of memory. */
+bool ana_iterations_find(struct ana_job *job, const struct ana_selection *view, struct ana_iterations *out);
+/* Whether an iteration took so long that it is worth a word. */
+bool ana_iteration_is_slow(const struct ana_loop_level *loop, const struct ana_slow_iteration *slow);
 /* Writes "iteration 812 took 3.1 x: rank 2, 150 ms in Waitall app.c:20 -> Allreduce :30". */
 void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level *loop,
                          const struct ana_slow_iteration *slow, char *out, size_t size);

@@ -264,7 +264,7 @@ enum trc_status ana_summarize(struct ana_job *job, struct ana_selection selectio
     s->efficiency = efficiency_of(s);
     if (ana_has_filter(&selection)) /* activity besides these calls is not all computing */
         s->efficiency = (struct ana_efficiency){NAN, NAN, NAN, NAN, NAN, NAN};
-    if (!ana_summary_prices(job, s, &analysis->pass) || !ana_summary_iterations(job, s)) {
+    if (!ana_summary_prices(job, s, &analysis->pass) || !ana_iterations_find(job, &s->selection, &s->iterations)) {
         ana_summary_free(s);
         return TRC_BAD;
     }

@@ -45,13 +45,6 @@ bool ana_summary_networks(const struct ana_job *job, struct ana_summary *s, cons
 bool ana_summary_collectives(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations);
 /* sites.c: fills the places that call.  False: out of memory. */
 bool ana_summary_sites(struct ana_job *job, struct ana_summary *s, const struct ana_tally *events);
-/* iterations.c: fills the iterations of a summary, and has the last ones kept.  False: out of memory. */
-bool ana_summary_iterations(struct ana_job *job, struct ana_summary *s);
-/* Position of a rank's iterations of a loop. */
-struct ana_iteration_mark {
-    uint32_t mark;    /* mark of trace/iter, + 1; 0: the rank does not come to their end */
-    int64_t begin_ns; /* begin of the first one */
-};
 /* prices.c: fills the critical path, the prices and their input to the efficiencies; a summary of the whole run
  * has its ranks by then.  False: out of memory. */
 bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct ana_pass *pass);

@@ -5,6 +5,7 @@
  *   shared_programs [FIRST_SEED COUNT [v]]
  */
 #include "tests/support/planted.h"
+#include "trace/diff/diff.h"
 #include "trace/session/session.h"
 #include <stdlib.h>
 
@@ -294,6 +295,19 @@ static const struct {
              {"any order", any_order}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+/* Whether a diff of the job with itself compares the iterations that its summary has: all between two ends. */
+static bool diff_agrees(struct ana_job *job, const struct ana_iterations *of)
+{
+    const struct ana_selection all = {.begin_ns = 0, .end_ns = INT64_MAX}, selection[2] = {all, all};
+    struct ana_job *const both[2] = {job, job};
+    struct ana_diff diff;
+    CHECK(ana_diff_jobs(both, selection, &diff));
+    const uint64_t found = diff.run[0].iterations, count = of->levels ? of->loop[of->level].count - 1 : 0;
+    const bool same_loop = found == count && diff.run[1].iterations == count;
+    ana_diff_free(&diff);
+    return same_loop;
+}
+
 static bool is_right(uint64_t seed, bool say)
 {
     state = seed * 0x9e3779b97f4a7c15u;
@@ -320,6 +334,9 @@ static bool is_right(uint64_t seed, bool say)
                    of->loop[i].is_detour ? " (detour)" : "", of->loop[i].end.place);
         printf("\n");
     }
+    /* workers have fewer tasks than the one with most, and a diff compares as many as all have */
+    CHECK(kinds[seed % KINDS].run == master || diff_agrees(job, of),
+          "seed %llu, %s: report and diff have different loops", (unsigned long long)seed, kinds[seed % KINDS].name);
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();

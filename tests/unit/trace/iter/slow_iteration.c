@@ -122,6 +122,60 @@ static void check_thrice(void)
     folder_remove();
 }
 
+/* A rank makes one of these calls `times` times, 1 ms apart. */
+static void call_often(struct planted *p, int rank, enum tb_call call, int times)
+{
+    struct trc_sig sig = tb_sig(call);
+    sig.site = 0x60;
+    for (int i = 0; i < times; i++) {
+        tb_event(p->tb[rank], 0, &sig, p->at[rank], p->at[rank] + 10 * US, (struct tb_more){0});
+        p->at[rank] += MS;
+    }
+}
+
+/* Messages to as many neighbours as a rank has on each level of a grid, or queries while a library sets up, are no
+ * iterations of the program; as many messages on all ranks are. */
+static void check_none(const char *name, enum tb_call call, int more, size_t levels)
+{
+    struct planted p = planted_begin("none", RANKS);
+    for (int r = 0; r < RANKS; r++)
+        call_often(&p, r, call, 40 + more * r);
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.iterations.levels == levels, "%s: %zu levels", name, s.iterations.levels);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* An iteration of 100 us that takes `more_ns` more on one rank, of which ranks wait `queued_us` for a processor. */
+static void check_slice(const char *name, int64_t more_ns, int64_t queued_us, bool is_slow)
+{
+    struct planted p = planted_begin("slice", RANKS);
+    for (int i = 1; i <= 4000; i++) {
+        for (int r = 0; r < RANKS; r++)
+            p.at[r] += 100 * US + (i == 2000 && r == SLOW_RANK ? more_ns : 0);
+        planted_meet(&p, 0x30, TB_WORLD, UINT64_MAX);
+    }
+    struct trc_usage begin = {.whose = TRC_USAGE_THREAD},
+                     beat = {.whose = TRC_USAGE_THREAD, .fields = 1u << TRC_USAGE_CPU | 1u << TRC_USAGE_QUEUED};
+    beat.value[TRC_USAGE_QUEUED] = (uint64_t)queued_us;
+    beat.value[TRC_USAGE_CPU] = (uint64_t)(100000 - queued_us);
+    for (int r = 0; r < RANKS; r++) {
+        tb_usage(p.tb[r], 0, 0, &begin, 1);
+        for (int64_t at = 0; at + 100 * MS < p.at[r]; at += 100 * MS)
+            tb_usage(p.tb[r], at, at + 100 * MS, &beat, 1);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_loop_level *loop = &s.iterations.loop[s.iterations.level];
+    CHECK(loop->slow_count && loop->slow[0].number == 2000 && ana_iteration_is_slow(loop, &loop->slow[0]) == is_slow,
+          "%s: iteration %llu", name, (unsigned long long)loop->slow[0].number);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* One function makes all calls, at 0x30: two after 1 ms, then one after 2 ms and a call at 0x40, twice in a row.  The
  * `slow`-th iteration takes 50 ms more on one rank. */
 static void check_shared(int times, int slow)
@@ -167,7 +221,13 @@ int main(void)
     check_thrice();
     check_callers();
     check_run("short", 200, 123, false);
-    check_callers();
+    check_none("neighbours on levels of a grid", TB_ISEND, 20, 0);
+    check_none("equally many", TB_ISEND, 0, 1);
+    check_none("queries", TB_COMM_RANK, 0, 0);
+    check_slice("a time slice", 24 * MS, 10000, false);
+    check_slice("no time slice", 24 * MS, 0, true);
+    check_slice("longer than a time slice", 60 * MS, 10000, true);
+    check_slice("an error of the clocks", 40 * US, 0, false);
     check_run("saves", 200, 57, true);
     check_shared(40, 23);
     check_shared(3 * (int)ANA_ITER_ENTRIES, 9000);
