@@ -67,6 +67,16 @@ def works():
                   (want in r.out or "the job moves" in r.out), r)
 
 
+def is_stopped():
+    """A rank that a signal has stopped, which its call hides."""
+    for look in looked_at("stopped", "hang_not", [workload("hang_not"), "waits", "1000"]):
+        pid = processes("hang_not")[-1]
+        os.kill(pid, signal.SIGSTOP)
+        r = wait_for(lambda: (lambda r: r if "stopped" in r.out else None)(look())) or look()
+        check("the rank that is stopped", re.search(r"^rank \d is stopped by a signal", r.out, re.M), r)
+        os.kill(pid, signal.SIGCONT)
+
+
 def launched_otherwise():
     """MPICH, Fortran's names, and a recorded job."""
     if shutil.which("mpicc.mpich") and shutil.which("mpiexec.hydra"):
@@ -95,6 +105,7 @@ def nothing():
 
 hangs()
 works()
+is_stopped()
 launched_otherwise()
 nothing()
 end()

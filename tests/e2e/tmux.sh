@@ -64,7 +64,7 @@ restored() { # restored NAME: the terminal is as it was: modes, screen, cursor, 
 start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color
 await '1Over 2Ranks.*qQuit'; result $? overview "no key bar"
 await 'CALL .*TIME'; result $? "table of calls" "no table"
-for view in "2:RANK.*HOST.*STATE" "3:CALLS.*p50.*p99" "4:sender.*receiver" "5:COLLECTIVE.*COMM" "6:rank +00:00:00" "7:CALLED FROM"; do
+for view in "2:RANK.*HOST.*STATE" "3:CALLS.*p50.*p99" "4:sender.*receiver" "5:COLLECTIVE.*COMM" "6:rank +00:00:0" "7:CALLED FROM"; do
     key "${view%%:*}"
     await "${view#*:}"; result $? "view ${view%%:*}" "not shown"
 done
@@ -116,14 +116,23 @@ key o; await '^editing' && [ "$(flags)" = 010 ]; result $? "o leaves the termina
 touch "$here/go"; await 'Rank [0-9]+ at .* s' && [ "$(cat "$here/edited")" = "+${place##*:} ${place%:*}" ]
 result $? "and comes back; it got line and file" "$(cat "$here/edited")"
 key Escape; await 'rank +00:'; result $? "back from the call" "Esc does not lead back"
+# Without an editor the place is a link of the terminal.
+start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color; await 'qQuit'
+pane pipe-pane -t t "cat >'$here/sent'"
+key 6; await 'rank +00:'; key n e; await 'source +/.*stencil\.c:[0-9]+$'; key o; await 'stencil\.c:[0-9]+$'
+link='\x1b\]8;;file://[^/]*/\S*/stencil\.c#(\d+)\x1b\\[^\x1b]*stencil\.c:\1\x1b\]8;;\x1b'
+for _ in $(seq 100); do grep -qaP "$link" "$here/sent" && break; sleep 0.1; done
+grep -qaP "$link" "$here/sent"
+result $? "o shows file and line as a link" "$(tail -c 300 "$here/sent" | cat -v)"
+start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color; await 'qQuit'
 # The mouse as TERM=screen has it: button, column and row + 32.  Column 8, row 24 is 2Ranks of the key bar.
 key -l $'\e[M (8'; key -l $'\e[M#(8'
 await 'RANK.*HOST'; result $? "mouse on the key bar" "the click does nothing"
 # In the timeline from column 30 to 50 of row 5, then all time again; and the same by the prompt.
-key 6; await 'rank +00:00:00'
+key 6; await 'rank +00:00:0'
 key -l $'\e[M >%'; key -l $'\e[M#R%'
-await 's from 0'; result $? "dragging selects a window" "the whole run stays in view"
-key z; await 'ranks, ' && leaves 's from 0'; result $? "back to all time" "the window stays"
+await 's from [0-9]'; result $? "dragging selects a window" "the whole run stays in view"
+key z; await 'ranks, ' && leaves 's from [0-9]'; result $? "back to all time" "the window stays"
 key :; key -l "0-0.001"; await '^:0-0.001_'; key Enter
 await '1.00ms from 0'; result $? "the prompt selects a window" "the whole run stays in view"
 key z 2

@@ -36,10 +36,11 @@ ASKED, STARTED, ENDED = 15, 60, 90  # seconds: for an answer, until all ranks ar
 COMPILE = {".c": "mpicc", ".cpp": "mpicxx", ".f90": "mpifort"}
 
 
-def environment(base, folder):
+def environment(base, folder, record=True):
     env = {k: v for k, v in base.items() if k not in ("LD_PRELOAD", "PYTHONPATH") and not k.startswith("HPCTOP_")}
-    env.update(LD_PRELOAD=LIBTRACE, HPCTOP_DIR=os.path.join(folder, "trace"), TMPDIR=folder,
-               OMPI_MCA_btl_vader_backing_directory=folder)
+    env.update(TMPDIR=folder, OMPI_MCA_btl_vader_backing_directory=folder)
+    if record:
+        env.update(LD_PRELOAD=LIBTRACE, HPCTOP_DIR=os.path.join(folder, "trace"))
     return env
 
 
@@ -89,7 +90,7 @@ def rank_of(pid):
         with open("/proc/%d/environ" % pid, "rb") as f:
             env = dict(e.split(b"=", 1) for e in f.read().split(b"\0") if b"=" in e)
         with open("/proc/%d/maps" % pid) as f:
-            inside = "libtrace.so" in f.read()
+            inside = "/libmpi" in f.read()
     except (OSError, ValueError):
         return None
     rank = env.get(b"OMPI_COMM_WORLD_RANK", env.get(b"PMI_RANK"))
@@ -106,7 +107,7 @@ def send(pids, number, pause=0.0):
 
 
 class Job:
-    def __init__(self, case, mpi, folder, base, programs):
+    def __init__(self, case, mpi, folder, base, programs, record=True):
         self.case, self.folder = case, folder
         program = [os.path.join(programs, case.file.split(".")[0])]
         if case.file.endswith(".py"):
@@ -114,7 +115,7 @@ class Job:
         options = case.survive and {"openmpi": ["--enable-recovery"], "mpich": ["-disable-auto-cleanup"]}[mpi] or []
         self.said = open(os.path.join(folder, "said"), "wb")
         self.process = subprocess.Popen(["mpirun." + mpi] + options + ["-n", str(case.ranks)] + program + [case.program],
-                                        env=environment(base, folder), cwd=folder, stdin=subprocess.DEVNULL,
+                                        env=environment(base, folder, record), cwd=folder, stdin=subprocess.DEVNULL,
                                         stdout=self.said, stderr=subprocess.STDOUT, start_new_session=True)
         self.known = []  # its ranks, in case that their launcher goes first
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 enum { SHORTEST_RANGE_NS = 1000 };
-#define SCROLLED_NS 60000000000LL
 
 const struct tui_view *tui_app_view(const struct tui_app *app)
 {
@@ -76,18 +75,12 @@ static int64_t get_job_end(const struct tui_app *app)
     return app->info.elapsed_ns > SHORTEST_RANGE_NS ? app->info.elapsed_ns : SHORTEST_RANGE_NS;
 }
 
-bool tui_app_scrolls(const struct tui_app *app)
-{
-    return app->view == TUI_VIEW_TIMELINE && app->all_time && app->scrolls && app->info.state == ANA_RUNNING &&
-           app->info.elapsed_ns - app->info.run_begin_ns > SCROLLED_NS;
-}
-
 void tui_app_range(const struct tui_app *app, int64_t *begin_ns, int64_t *end_ns)
 {
     const int64_t end = get_job_end(app), first = app->info.run_begin_ns < end ? app->info.run_begin_ns : 0;
     *begin_ns = !app->all_time                   ? app->begin_ns
                 : app->view != TUI_VIEW_TIMELINE ? 0
-                : tui_app_scrolls(app)           ? end - SCROLLED_NS
+                : tui_app_scrolls(app)           ? end - TUI_SCROLLED_NS
                                                  : first;
     *end_ns = app->all_time ? end : app->end_ns;
 }
@@ -203,6 +196,10 @@ static bool copy_ranks(struct tui_app *app)
 {
     size_t n = app->info.ranks;
     bool same = app->info.generation == app->generation;
+    if (!same) {
+        app->cursor_rank = tui_tree_again(app, app->cursor_rank);
+        app->cursor_peer = tui_tree_again(app, app->cursor_peer);
+    }
     if (!same) { /* the tags belong to indices that now mean other ranks */
         app->generation = app->info.generation;
         app->tagged_count = 0;

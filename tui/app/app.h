@@ -163,6 +163,7 @@ int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control);
 /* The selection of time and ranks as the analysis takes it.  Its list of ranks belongs to the app. */
 struct ana_selection tui_app_selection(const struct tui_app *app);
 
+#define TUI_SCROLLED_NS 60000000000LL
 /* Whether the timeline shows the last minute of a job that runs, of which all time is selected. */
 bool tui_app_scrolls(const struct tui_app *app);
 

@@ -30,3 +30,9 @@ void tui_axis_draw(struct tui_grid *grid, struct tui_rect rect, int64_t begin, i
         free_from = tui_put(grid, rect, x, 0, TUI_STYLE_AXIS, text) + 1;
     }
 }
+
+bool tui_app_scrolls(const struct tui_app *app)
+{
+    return app->view == TUI_VIEW_TIMELINE && app->all_time && app->scrolls && app->info.state == ANA_RUNNING &&
+           app->info.elapsed_ns - app->info.run_begin_ns > TUI_SCROLLED_NS;
+}

@@ -23,6 +23,7 @@ struct loop {
     bool stuck;  /* further events can only be read after the next refresh */
     bool opened; /* the files were, just now */
     bool redraw, repaint;
+    const struct tui_source *linked;     /* place that the message names, to be shown as a link */
     enum { NOTHING, READ, SUM_UP } left; /* work left of the last look */
     bool moved;                          /* it found something new */
     int64_t began_ms, before_ns;         /* begin of the look, and the processor time used by then */
@@ -40,6 +41,9 @@ static void draw_screen(struct loop *l)
         return;
     tui_app_draw(l->app, &l->grid);
     l->term.ops->show(l->term.data, &l->grid, l->repaint);
+    if (l->linked && l->term.ops->link && l->app->message[0])
+        l->term.ops->link(l->term.data, l->app->message, l->linked->file, l->linked->line);
+    l->linked = NULL;
     l->redraw = l->repaint = false;
     l->drawing_ns = ana_used_ns() - before_ns;
     l->drawn_ns = ana_now_ns();
@@ -139,6 +143,8 @@ static void handle_event(struct loop *l, const struct tui_event *event, int *rea
     }
     if (l->app->edit && tui_save_edit(&l->term, l->app->edit))
         *reaction |= TUI_REPAINT;
+    else if (l->app->edit)
+        l->linked = l->app->edit;
     l->app->edit = NULL;
     if (l->app->frozen && l->left != NOTHING) /* a frozen screen shows all of one look */
         sum_up(l, ADVANCE_NS);

@@ -252,6 +252,16 @@ void tui_tree_reveal(struct tui_app *app, size_t index)
     }
 }
 
+size_t tui_tree_again(const struct tui_app *app, size_t index)
+{
+    for (size_t i = 0; index < app->rank_count && i < app->info.ranks; i++) {
+        const struct ana_rank *now = ana_job_rank(app->job, i), *before = &app->rank[index];
+        if (now->world == before->world && now->rank == before->rank && now->pid == before->pid)
+            return i;
+    }
+    return index;
+}
+
 size_t tui_tree_cursor(const struct tui_app *app)
 {
     const struct tui_tree *tree = &app->tree;

@@ -50,6 +50,9 @@ bool tui_tree_close(struct tui_app *app);
 /* Puts the cursor on a rank, and opens what hides it, so that it has a row of its own. */
 void tui_tree_reveal(struct tui_app *app, size_t index);
 
+/* Returns the index that a rank of the app has in the job now; its old one if it has none. */
+size_t tui_tree_again(const struct tui_app *app, size_t index);
+
 /* The row of the cursor of all views; its number, 0 where there is none. */
 size_t tui_tree_cursor(const struct tui_app *app);
 

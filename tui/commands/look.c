@@ -21,7 +21,10 @@ struct seen {
     struct tui_outside_stack stack;
     size_t outer; /* frame of the MPI call; count: outside */
     unsigned looks, inside, moves;
-    double cpu_s; /* processor time in a second */
+    char polls[40]; /* call that it was in in some look, and asks for messages again and again; "": none */
+    bool strays;    /* it was in several functions of the program */
+    double cpu_s;   /* processor time in a second */
+    bool stopped;   /* by a signal */
     bool shown;
 };
 
@@ -40,6 +43,20 @@ static bool is_same(const struct tui_outside_stack *a, size_t from_a, const stru
     return same;
 }
 
+/* Whether a call returns at once, whether or not a message has come. */
+static bool is_poll(const char *call)
+{
+    return strstr(call, "_Test") || strstr(call, "_Iprobe") || strstr(call, "_Improbe") ||
+           strstr(call, "_get_status") || strstr(call, "_Parrived");
+}
+
+/* Whether two stacks are in the same function of the program. */
+static bool is_same_function(const struct tui_outside_stack *a, const struct tui_outside_stack *b)
+{
+    const struct tui_outside_frame *x = tui_outside_place(a), *y = tui_outside_place(b);
+    return x && y && strcmp(x->function, y->function) == 0;
+}
+
 /* Compares a stack with the one before, and keeps it. */
 static void add_stack(void *ranks, size_t i, const struct tui_outside_stack *now)
 {
@@ -48,10 +65,24 @@ static void add_stack(void *ranks, size_t i, const struct tui_outside_stack *now
     const bool inside = outer < now->count, was = rank->outer < rank->stack.count;
     rank->moves +=
         rank->looks && (inside || was) && !is_same(now, inside ? outer : 0, &rank->stack, was ? rank->outer : 0, true);
+    rank->strays |= rank->looks && !is_same_function(now, &rank->stack);
     rank->stack = *now;
     rank->outer = outer;
+    char call[sizeof rank->polls] = "";
+    if (inside)
+        tui_outside_call_name(now->frame[outer].function, call, sizeof call);
+    if (is_poll(call))
+        memcpy(rank->polls, call, sizeof call);
     rank->inside += inside;
     rank->looks++;
+}
+
+static bool is_process_stopped(int pid)
+{
+    char text[1024];
+    tui_read_proc(pid, "stat", text, sizeof text);
+    const char *at = strrchr(text, ')');
+    return at && strncmp(at, ") T", 3) == 0;
 }
 
 /* Looks at all ranks several times within a second. */
@@ -60,6 +91,7 @@ static void look(struct seen *rank, struct tui_outside **process, size_t n)
     for (size_t i = 0; i < n; i++) {
         process[i] = tui_outside_open(rank[i].id.pid);
         rank[i].cpu_s = -tui_outside_cpu_s(rank[i].id.pid);
+        rank[i].stopped = is_process_stopped(rank[i].id.pid);
     }
     const int64_t began = ana_now_ns();
     for (int k = 0; k < LOOKS; k++) {
@@ -77,22 +109,41 @@ static void look(struct seen *rank, struct tui_outside **process, size_t n)
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* The name of the call that a rank is inside; NULL: outside. */
+/* The name of the call that a rank is inside, or makes again and again; NULL: outside. */
 static const char *call_of(const struct seen *rank)
 {
     static char name[120];
+    if (*rank->polls && !rank->strays)
+        return rank->polls;
     if (!rank->looks || rank->outer == rank->stack.count)
         return NULL;
     tui_outside_call_name(rank->stack.frame[rank->outer].function, name, sizeof name);
     return name;
 }
 
+/* Whether a rank goes on: not one that polls in one place. */
+static bool is_moving(const struct seen *rank)
+{
+    const bool polls = *rank->polls && !rank->strays;
+    return !polls && (rank->moves || (rank->inside && rank->inside < rank->looks));
+}
+
+/* Makes ranks poll that were seen outside MPI alone, in the function in which another rank polls: polls are short. */
+static void find_polls(struct seen *rank, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n && rank[i].looks && !rank[i].inside && !*rank[i].polls; k++)
+            if (*rank[k].polls && !rank[k].strays && is_same_function(&rank[i].stack, &rank[k].stack))
+                memcpy(rank[i].polls, rank[k].polls, sizeof rank[i].polls);
+}
+
 /* Whether all members of a communicator come to a call. */
 static bool is_collective(const char *call)
 {
-    static const char *const words[] = {"Barrier", "Bcast",       "educe",    "ather",      "catter",
-                                        "lltoall", "can",         "fence",    "Finalize",   "Init",
-                                        "_all",    "Comm_create", "Comm_dup", "Comm_split", "nccl"};
+    static const char *const words[] = {
+        "Barrier", "Bcast",    "educe",      "ather",     "catter",      "lltoall",   "can",
+        "fence",   "Finalize", "Init",       "_all",      "Comm_create", "Comm_dup",  "Comm_split",
+        "nccl",    "Win_free", "Win_create", "File_open", "File_close",  "Intercomm", "Comm_spawn"};
     for (size_t i = 0; call && i < sizeof words / sizeof *words; i++)
         if (strstr(call, words[i]) && !strstr(call, "Scancel"))
             return true;
@@ -118,9 +169,24 @@ static bool is_outside(const struct seen *rank, const char *unused)
     (void)unused;
     return rank->looks && !call_of(rank);
 }
+static bool is_meeting(const struct seen *rank, const char *unused)
+{
+    (void)unused;
+    return rank->looks && is_collective(call_of(rank));
+}
 static bool is_elsewhere(const struct seen *rank, const char *call)
 {
     return rank->looks && !is_in(rank, call);
+}
+static bool is_finalizing(const struct seen *rank, const char *unused)
+{
+    (void)unused;
+    return rank->looks && is_in(rank, "MPI_Finalize");
+}
+static bool is_stopped(const struct seen *rank, const char *unused)
+{
+    (void)unused;
+    return rank->stopped;
 }
 
 /* Writes the ranks with the answer yes; returns their number. */
@@ -157,14 +223,15 @@ static const char *find_meeting(const struct seen *rank, size_t n)
     size_t most = 1;
     for (size_t i = 0; i < n; i++) {
         char call[120];
-        const char *own = rank[i].moves ? NULL : call_of(&rank[i]);
+        const char *own = is_moving(&rank[i]) ? NULL : call_of(&rank[i]);
         if (!is_collective(own))
             continue;
         snprintf(call, sizeof call, "%s", own);
         size_t count = 0;
         for (size_t k = 0; k < n; k++)
-            count += !rank[k].moves && is_in(&rank[k], call);
-        if (count > most) {
+            count += !is_moving(&rank[k]) && is_in(&rank[k], call);
+        if (count >= most &&
+            count > 1) { /* of calls with as many the one without rank 0, which often has its own way */
             most = count;
             memcpy(best, call, sizeof best);
         }
@@ -172,54 +239,134 @@ static const char *find_meeting(const struct seen *rank, size_t n)
     return most > 1 ? best : NULL;
 }
 
-/* Prints that ranks have not come, those with the answer yes, and the place of the first. */
+static size_t count_ranks(const struct seen *rank, size_t n, question *is, const char *call)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += is(&rank[i], call);
+    return count;
+}
+
+/* Prints that ranks have not come, those with the answer yes, and the place of the first.  Others that wait for
+ * messages may wait for them. */
 static void print_absent(const struct seen *rank, size_t n, question *is, const char *meeting)
 {
     char who[160], where[300];
-    const struct seen *first = NULL;
-    size_t unread = 0;
-    for (size_t i = 0; i < n; i++) {
-        unread += !rank[i].looks;
-        if (is(&rank[i], meeting) && (!first || (call_of(first) && !call_of(&rank[i]))))
-            first = &rank[i];
-    }
-    if (!first)
-        return;
+    const struct seen *first = rank;
+    const size_t present = count_ranks(rank, n, is_elsewhere, "") - count_ranks(rank, n, is, meeting);
+    if (is == is_elsewhere)
+        is = count_ranks(rank, n, is_outside, NULL)      ? is_outside
+             : count_ranks(rank, n, is_finalizing, NULL) ? is_finalizing
+                                                         : is;
     const size_t absent = name_ranks(rank, n, is, meeting, who, sizeof who);
+    if (!absent)
+        return;
+    while (!is(first, meeting))
+        first++;
     describe(first, where, sizeof where);
     printf("%s %s not come to %s, where %zu of %zu ranks wait: ", who, absent == 1 ? "has" : "have",
-           meeting ? meeting : "the messages", n - absent - unread, n);
+           meeting ? meeting : "the messages", present, n);
     if (absent > 1)
         printf("rank %d is ", first->id.rank);
     puts(where);
+}
+
+/* Returns the largest group of ranks with the same stack, by its first member; *count: its size. */
+static const struct seen *find_largest(const struct seen *rank, size_t n, size_t *count)
+{
+    const struct seen *best = NULL;
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t alike = 0;
+        for (size_t k = 0; k < n; k++)
+            alike += is_alike(&rank[i], &rank[k]);
+        if (alike > *count) {
+            best = &rank[i];
+            *count = alike;
+        }
+    }
+    return best;
+}
+
+/* Prints ranks that are all inside one collective call, of which some have come to it elsewhere in the program. */
+static void print_met(const struct seen *rank, size_t n, const char *meeting)
+{
+    char who[160], where[300];
+    struct ana_ranges ranges;
+    size_t most;
+    const struct seen *usual = find_largest(rank, n, &most), *first = NULL;
+    ana_ranges_begin(&ranges, who, sizeof who, ANA_RANGES_MOST, true);
+    for (size_t i = 0; i < n; i++)
+        if (rank[i].looks && !is_alike(&rank[i], usual)) {
+            ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[i].id.rank, (uint32_t)rank[i].id.pid});
+            first = first ? first : &rank[i];
+        }
+    ana_ranges_end(&ranges);
+    if (!first) {
+        printf("all %zu ranks are inside %s\n", n, meeting);
+        return;
+    }
+    describe(first, where, sizeof where);
+    printf("%s called %s elsewhere than the other %zu: rank %d is %s\n", who, meeting, most, first->id.rank, where);
+}
+
+/* Prints ranks in collective calls that nobody else has come to, while most wait for messages. */
+static void print_ahead(const struct seen *rank, size_t n, size_t others)
+{
+    char who[160], where[300];
+    const struct seen *first = rank;
+    const size_t count = name_ranks(rank, n, is_meeting, NULL, who, sizeof who);
+    while (!is_meeting(first, NULL))
+        first++;
+    describe(first, where, sizeof where);
+    printf("%s %s in a collective call, while %zu of %zu ranks wait for messages: rank %d is %s\n", who,
+           count == 1 ? "is" : "are", others, n, first->id.rank, where);
 }
 
 /* Prints the verdict of a second: never more than likely. */
 static void print_verdict(const struct seen *rank, size_t n)
 {
     const char *meeting = find_meeting(rank, n), *certainty = "possible";
-    size_t moving = 0, read = 0, inside = 0, met = 0;
+    char who[160], where[300];
+    size_t moving = 0, read = 0, inside = 0, met = 0, meeting_alone = 0;
     for (size_t i = 0; i < n; i++) {
         read += rank[i].looks > 0;
-        moving += rank[i].moves > 0 || (rank[i].inside && rank[i].inside < rank[i].looks);
+        moving += is_moving(&rank[i]);
+        meeting_alone += is_meeting(&rank[i], NULL);
         inside += call_of(&rank[i]) != NULL;
         met += meeting && is_in(&rank[i], meeting);
+    }
+    const size_t stopped = name_ranks(rank, n, is_stopped, NULL, who, sizeof who);
+    if (stopped) {
+        printf("%s %s stopped by a signal and may go on after SIGCONT\ncertainty: likely\n", who,
+               stopped == 1 ? "is" : "are");
+        return;
+    }
+    if (read && inside + moving == 0 && rank->id.beside > n) {
+        name_ranks(rank, n, is_outside, NULL, who, sizeof who);
+        describe(rank, where, sizeof where);
+        printf("%s %s left of the %d ranks of this host: rank %d is %s\n", who, n == 1 ? "is" : "are",
+               (int)rank->id.beside, rank->id.rank, where);
     }
     if (!read || (!inside && !moving))
         return;
     if (moving) {
         printf("%zu of %zu ranks went on within a second: the job moves\n", moving, n);
+        if (meeting && met < read)
+            print_absent(rank, n, is_elsewhere, meeting);
         return;
     }
     if (meeting && met < read) {
         certainty = "likely";
         print_absent(rank, n, is_elsewhere, meeting);
     } else if (meeting) {
-        printf("all %zu ranks are inside %s\n", n, meeting);
+        print_met(rank, n, meeting);
     } else if (inside < read && 2 * inside >= read) {
         print_absent(rank, n, is_outside, NULL);
     } else if (inside < read) {
         printf("%zu of %zu ranks are inside MPI\n", inside, n);
+    } else if (meeting_alone && 2 * meeting_alone <= read) {
+        print_ahead(rank, n, read - meeting_alone);
     } else {
         puts("all ranks wait in messages, perhaps for each other");
     }
@@ -267,6 +414,7 @@ static int look_at_job(const struct tui_running_job *job)
     for (size_t i = 0; i < n; i++)
         rank[i].id = id[i];
     look(rank, process, n);
+    find_polls(rank, n);
     printf("%zu rank%s of %s, not recorded: looked at from outside for a second\n", n, n == 1 ? "" : "s", job->program);
     for (size_t i = 0; i < n; i++)
         unread += !rank[i].looks;

@@ -158,6 +158,16 @@ static int rank_of(int pid)
     return -1;
 }
 
+/* The number of ranks that a launcher of MPI has started on the host of a process; 0: not known. */
+static size_t ranks_beside(int pid)
+{
+    static char environment[ENVIRONMENT];
+    const size_t n = tui_read_proc(pid, "environ", environment, sizeof environment);
+    const char *value = value_of(environment, n, "OMPI_COMM_WORLD_LOCAL_SIZE");
+    value = value ? value : value_of(environment, n, "MPI_LOCALNRANKS");
+    return value ? strtoul(value, NULL, 10) : 0;
+}
+
 static bool has_mpi(int pid)
 {
     char line[PATH_MAX + 128];
@@ -176,7 +186,7 @@ size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t m
         bool is_first;
         double age_s;
         if (pid > 0 && name_job(pid, name, sizeof name, &is_first, &age_s) && strcmp(name, job) == 0)
-            out[n++] = (struct tui_running_rank){rank_of(pid), pid, has_mpi(pid)};
+            out[n++] = (struct tui_running_rank){rank_of(pid), pid, has_mpi(pid), ranks_beside(pid)};
     }
     if (proc)
         closedir(proc);

@@ -20,6 +20,7 @@ size_t tui_running_find(struct tui_running_job *out, size_t max);
 struct tui_running_rank {
     int rank, pid;
     bool calls_mpi; /* it has a library of MPI */
+    size_t beside;  /* ranks that were started on this host, with this one; 0: not known */
 };
 
 /* Finds the ranks here of the job with that name: a process each, which has a library of MPI if one of its processes

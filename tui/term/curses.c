@@ -5,6 +5,7 @@
 #include "tui/term/keys.h"
 #include "tui/term/out.h"
 #include "tui/term/sequence.h"
+#include <ctype.h>
 #include <langinfo.h>
 #include <ncurses.h>
 #include <pthread.h>
@@ -232,6 +233,20 @@ static bool copy_curses(void *data, const char *text, size_t size)
     return fflush(out) == 0;
 }
 
+/* Links by OSC 8, over the cells that ncurses has drawn, with its cursor and colours left as they were. */
+static void link_curses(void *data, const char *text, const char *file, int line)
+{
+    FILE *out = tui_out_terminal();
+    char host[64] = "";
+    (void)data;
+    gethostname(host, sizeof host - 1);
+    fprintf(out, "\0337\033[%d;1H\033[4m\033]8;;file://%s", LINES, host);
+    for (const char *at = file; *at; at++)
+        fprintf(out, isalnum((unsigned char)*at) || strchr("/._-", *at) ? "%c" : "%%%02X", (unsigned char)*at);
+    fprintf(out, "#%d\033\\%s\033]8;;\033\\\0338", line, text);
+    fflush(out);
+}
+
 static bool run_curses(void *data, const char *command)
 {
     (void)data;
@@ -244,7 +259,7 @@ static bool run_curses(void *data, const char *command)
 }
 
 static const struct tui_term_ops curses_ops = {measure_curses, is_curses_ascii, wait_for_curses, show_curses,
-                                               close_curses,   copy_curses,     run_curses};
+                                               close_curses,   copy_curses,     run_curses,      link_curses};
 
 /* Opens the terminal as TERM says.  Of a type that is not known here, most often since this machine is not the one that
  * the user sits at, as one that nearly all are like; `note` then says so. */

@@ -126,7 +126,7 @@ static bool copy_script(void *data, const char *text, size_t size)
 }
 
 static const struct tui_term_ops script_ops = {
-    measure_script, is_script_ascii, wait_for_script, show_script, close_script, copy_script, NULL};
+    measure_script, is_script_ascii, wait_for_script, show_script, close_script, copy_script, NULL, NULL};
 
 bool tui_term_script(struct tui_term *out, FILE *script, FILE *screens, int cols, int rows, bool ascii)
 {

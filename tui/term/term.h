@@ -32,6 +32,9 @@ struct tui_term_ops {
     bool (*copy)(void *data, const char *text, size_t size); /* copies to its clipboard; NULL, false: it has none */
     /* Leaves the terminal to a command of the shell until that ends.  NULL, false: it cannot. */
     bool (*run)(void *data, const char *command);
+    /* Makes `text`, which the last row begins with, a link to a line of a file, until other cells are shown there.
+     * NULL: it cannot. */
+    void (*link)(void *data, const char *text, const char *file, int line);
 };
 
 struct tui_term {

@@ -11,6 +11,16 @@ struct own {
 
 TUI_STATE(INSPECT)
 
+enum { LINE_COLUMNS = 12 }; /* ":1234" and some room */
+
+/* Returns the last part of a text that has `room` columns with an ellipsis before it. */
+static const char *keep_end(const char *text, int room)
+{
+    for (int left = tui_columns(text) > room ? tui_columns(text) - room + 1 : 0; left > 0 && *text; left--)
+        tui_decode(&text);
+    return text;
+}
+
 /* Puts a row into the pager: sentences in as many lines as needed; of the path of a file its end. */
 static void put_row(void *user, const char *label, const char *text)
 {
@@ -22,10 +32,7 @@ static void put_row(void *user, const char *label, const char *text)
         tui_wrap(label, INDENT, text, pager->rect.w, tui_pager_line, pager);
         return;
     }
-    const char *from = text;
-    if (*label) /* the line's number stays */
-        for (int left = tui_columns(text) - room + 1; left > 0 && *from; left--)
-            tui_decode(&from);
+    const char *from = *label ? keep_end(text, room) : text; /* the line's number stays */
     snprintf(line, sizeof line, " %-*s%s%s", INDENT - 1, label, from > text ? "\xe2\x80\xa6" : "", from);
     tui_pager_line(pager, *text == '>' ? TUI_STYLE_STRONG : TUI_STYLE_NORMAL, line);
 }
@@ -54,7 +61,9 @@ static int act_on_moment(struct tui_app *app, enum tui_action action)
         tui_app_choose_rank(app, wait->culprit);
         tui_app_go_to_time(app, wait->begin_ns + (wait->end_ns - wait->begin_ns) / 2);
     } else if (action == TUI_ACTION_EDIT && m->source.file[0]) {
-        snprintf(app->message, sizeof app->message, "%.180s:%d", m->source.file, m->source.line);
+        const char *from = keep_end(m->source.file, own(app)->pager.rect.w - LINE_COLUMNS);
+        snprintf(app->message, sizeof app->message, "%s%.180s:%d", from > m->source.file ? "\xe2\x80\xa6" : "", from,
+                 m->source.line);
         app->edit = &m->source;
     } else {
         return tui_pager_act(&own(app)->pager, action);

@@ -64,7 +64,7 @@ static void show(void *data, const struct tui_grid *grid, bool repaint)
 }
 
 static const struct tui_term_ops ops = {
-    small_term_size, small_term_ascii, wait_for, show, small_term_close, NULL, NULL};
+    small_term_size, small_term_ascii, wait_for, show, small_term_close, NULL, NULL, NULL};
 
 static struct idle run(int looks, int keys, bool freezes)
 {

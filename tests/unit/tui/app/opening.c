@@ -39,7 +39,7 @@ static void show(void *data, const struct tui_grid *grid, bool repaint)
 }
 
 static const struct tui_term_ops ops = {
-    small_term_size, small_term_ascii, wait_for, show, small_term_close, NULL, NULL};
+    small_term_size, small_term_ascii, wait_for, show, small_term_close, NULL, NULL, NULL};
 
 /* Opens the folder; returns the ranks that are there then. */
 static size_t open_with(const char *folder, int key, struct user *u, bool *left, char *warning, size_t warning_size)

@@ -182,6 +182,19 @@ static void scrolling(void)
     end();
 }
 
+/* Ranks whose files come later give others new indices: the cursor stays on its rank. */
+static void new_indices(void)
+{
+    start(4, true);
+    tui_app_choose_rank(&app, 1);
+    app.rank[1].rank = 3; /* as if rank 3 had been the second one so far */
+    app.rank[1].pid = app.rank[3].pid;
+    app.generation--;
+    look_again();
+    CHECK(app.cursor_rank == 3, "rank %zu", app.cursor_rank);
+    end();
+}
+
 static void open_calls(void)
 {
     start(4, true);
@@ -420,6 +433,7 @@ int main(void)
     live();
     following();
     scrolling();
+    new_indices();
     open_calls();
     views();
     ways_back();
