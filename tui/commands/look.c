@@ -255,9 +255,9 @@ static void print_absent(const struct seen *rank, size_t n, question *is, const 
     const struct seen *first = rank;
     const size_t present = count_ranks(rank, n, is_elsewhere, "") - count_ranks(rank, n, is, meeting);
     if (is == is_elsewhere)
-        is = count_ranks(rank, n, is_outside, NULL)      ? is_outside
-             : count_ranks(rank, n, is_finalizing, NULL) ? is_finalizing
-                                                         : is;
+        is = count_ranks(rank, n, is_outside, NULL)                                         ? is_outside
+             : strcmp(meeting, "MPI_Finalize") && count_ranks(rank, n, is_finalizing, NULL) ? is_finalizing
+                                                                                            : is;
     const size_t absent = name_ranks(rank, n, is, meeting, who, sizeof who);
     if (!absent)
         return;
