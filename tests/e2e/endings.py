@@ -7,10 +7,11 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import time
 from functools import partial
 
-from common import check, end, together, wait_for, workload
+from common import HPCTOP, check, end, together, wait_for, workload
 from verdicts import kill_group, start, verdict, works
 
 LOOP = 14  # calls of a rank of workloads/deaths.c that is in its last loop
@@ -76,6 +77,29 @@ def caught(cases):
     yield partial(of_itself, "caught 1 alarm exit", "early-exit", r"left by exit\(9\) in its handler of SIGALRM", "leave_in_handler")
 
 
+def seen():
+    """hpctop record sees which process of this host ended first, where none of them could note it."""
+    p = subprocess.Popen([HPCTOP, "record", "-q", "-o", "seen", "--", "mpirun", "-n", "3", workload("deaths"), "well"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    there = wait_for(lambda: works("seen", 3, LOOP))
+    time.sleep(1)
+    pids = [rank["pid"] for rank in there["ranks"]] if there else []
+    launcher = [int(open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[1]) for pid in pids[:1]]
+    for pid in launcher:
+        kill(pid, signal.SIGSTOP)
+    for pid in pids[1:2] + pids[:1] + pids[2:]:
+        kill(pid, signal.SIGKILL)
+        time.sleep(0.15 if pid == pids[1] else 0)
+    time.sleep(1)
+    for pid in launcher:
+        kill(pid, signal.SIGKILL)
+    p.wait(timeout=30)
+    code, v = verdict("seen")
+    check("record saw rank 1 end before the others", code == 1 and v and v["culprits"] == [1] and v["class"] == "dead-rank" and
+          "hpctop record saw its process end " in " ".join(v["evidence"]), v)
+    shutil.rmtree("seen")
+
+
 def everything(p, pids):
     kill(p.pid, signal.SIGKILL)  # the launcher first: it would tell the others
     one_by_one(signal.SIGKILL, 0.5)(p, pids)
@@ -119,6 +143,7 @@ together([
     partial(from_outside, "kill", "well", lambda p, q: kill_group(p), "killed from outside", ("likely", "possible")),
     partial(from_outside, "kill-each", "well", everything, "killed from outside|ended by the MPI library", ("likely", "possible", "proven")),
     partial(from_outside, "handler", "handler", lambda p, _: kill(p.pid, signal.SIGTERM), "told to end|gone at once", ("proven", "possible")),
+    seen,
     *in_handlers(8),
     *caught(7),
 ])

@@ -9,8 +9,9 @@
 #define BEATS_NS  150000000            /* heartbeats of processes that ended together end within this */
 #define MOMENT_NS 1000000000           /* a heartbeat and more: a call that lasts longer does not return at once */
 #define SELDOM                                                                                                         \
-    0.01         /* share of its time that a rank spent in such calls: as likely a kill at any moment meets it there */
-#define STEADY 3 /* the first ended that many times further from the others than they did from each other */
+    0.01 /* share of its time that a rank spent in such calls: as likely a kill at any moment meets it there */
+#define SEEN_NS 4000000 /* ends seen by another process so far apart are not of one sweep of kill -9 */
+#define STEADY  3       /* the first ended that many times further from the others than they did from each other */
 
 /* Cause of a signal: another process, the process or its own action, an error of the process. */
 enum cause { OUTSIDE, OWN, ERROR };
@@ -216,6 +217,9 @@ static bool would_have_noted(struct ana_case *c, size_t index)
 struct walk {
     size_t own, vanished; /* the earliest of each; SIZE_MAX none */
     int64_t own_ns, vanished_ns, next_ns;
+    size_t seen; /* number of ranks that noted nothing, and which hpctop record saw end: */
+    size_t seen_first;
+    int64_t seen_ns, seen_next_ns, seen_last_ns;
     size_t pipes;  /* number of ranks that SIGPIPE ended */
     size_t before; /* number of ranks that clearly vanished before any rank was told to end */
 };
@@ -252,6 +256,19 @@ static int64_t lost_ns(const struct ana_case *c, size_t index)
     return at_ns;
 }
 
+/* Adds the end of a rank that noted nothing, if hpctop record saw it. */
+static void add_seen(const struct ana_case *c, size_t index, struct walk *w)
+{
+    const struct trc_end *end = &head_of(c, index)->end;
+    const int64_t at_ns = ana_time_within(ana_clock_job_time(c->members->clock, index, end->ticks));
+    if (end->by || !end->ticks)
+        return;
+    w->seen_next_ns = at_ns < w->seen_ns ? w->seen_ns : at_ns < w->seen_next_ns ? at_ns : w->seen_next_ns;
+    w->seen_last_ns = w->seen++ && at_ns < w->seen_last_ns ? w->seen_last_ns : at_ns;
+    w->seen_first = at_ns < w->seen_ns ? index : w->seen_first;
+    w->seen_ns = at_ns < w->seen_ns ? at_ns : w->seen_ns;
+}
+
 static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -264,6 +281,8 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
         w->pipes += death.how == ANA_END_CRASHED && ended_by(c, i) == SIGPIPE;
         d->first_ns = death.at_ns < d->first_ns ? death.at_ns : d->first_ns;
         d->last_ns = death.at_ns > d->last_ns ? death.at_ns : d->last_ns;
+        if (death.how == ANA_END_VANISHED)
+            add_seen(c, i, w);
         const int64_t lost = death.how == ANA_END_VANISHED || death.how == ANA_END_LEFT ? lost_ns(c, i) : INT64_MAX;
         if (lost != INT64_MAX) {
             d->lost = true;
@@ -301,6 +320,13 @@ static bool is_clear(const struct ana_deaths *d, const struct walk *w)
     return ahead >= LEFT_NS && ahead >= STEADY * together;
 }
 
+/* Returns by how much, in ns, one was seen to end before the others, if the launcher may have ended those for it; 0. */
+static int64_t seen_ahead(const struct ana_deaths *d, const struct walk *w)
+{
+    const int64_t ahead = w->seen_next_ns - w->seen_ns;
+    return !d->told && d->gone > 1 && w->seen == d->gone && ahead >= SEEN_NS && ahead < ANA_APART_NS ? ahead : 0;
+}
+
 /* Whether SIGPIPE ended the main thread of a rank outside its calls: it wrote to a pipe of the program's own. */
 static bool wrote_to_own_pipe(struct ana_case *c, size_t index)
 {
@@ -314,8 +340,15 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
 {
     struct ana_deaths d = {
         .first_ns = INT64_MAX, .last_ns = INT64_MIN, .told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
-    struct walk w = {SIZE_MAX, SIZE_MAX, INT64_MAX, INT64_MAX, INT64_MAX, 0, 0};
+    struct walk w = {.own = SIZE_MAX,
+                     .vanished = SIZE_MAX,
+                     .own_ns = INT64_MAX,
+                     .vanished_ns = INT64_MAX,
+                     .next_ns = INT64_MAX,
+                     .seen_ns = INT64_MAX,
+                     .seen_next_ns = INT64_MAX};
     walk_ends(c, of, &d, &w);
+    d.ahead_ns = seen_ahead(&d, &w);
     d.in_turn = d.gone > 1 && ana_plus(d.last_ns, -d.first_ns) >= ANA_APART_NS;
     bool own = w.own != SIZE_MAX;
     /* SIGPIPE in the MPI library: another rank, or the launcher, ended before. */
@@ -332,6 +365,8 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
     } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
         d.first =
             d.lost || would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* the others were told to end later */
+    } else if (d.ahead_ns >= STEADY * (w.seen_last_ns - w.seen_next_ns) && d.ahead_ns && !finalizes(c, w.seen_first)) {
+        d.first = w.seen_first;
     } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {
         d.first = finalizes(c, w.vanished) ? SIZE_MAX : w.vanished;
     }

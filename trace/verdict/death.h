@@ -39,6 +39,7 @@ struct ana_deaths {
     bool teller_left;          /* .. and it noted no signal */
     bool lost;                 /* a call of Gloo failed there instead: another rank was gone */
     size_t first;              /* the rank whose end came first; SIZE_MAX: not known, or all were ended from outside */
+    int64_t ahead_ns;          /* one was seen to end by so much before the others; 0: none was */
     bool certain;              /* the process's own record gives the cause of its end */
     bool in_turn;              /* they ended one after the other */
 };

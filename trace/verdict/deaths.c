@@ -224,6 +224,8 @@ static void say_gone(struct ana_case *c, size_t first)
         ANA_FACT(c, ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message));
     if (fact.id == ANA_SAY_REFUSED || fact.id == ANA_SAY_ENDED_BY_MPI)
         ANA_NEXT(c, ANA_SAY_NEXT_REFUSED);
+    if (fact.id == ANA_SAY_FILE_TOO_LARGE || fact.id == ANA_SAY_OUT_OF_TIME)
+        ANA_NEXT(c, ANA_SAY_NEXT_LIMIT);
     if (p->traced || p->stopped)
         ANA_NEXT(c, p->traced ? ANA_SAY_NEXT_DEBUGGER : ANA_SAY_NEXT_STOPPED, .number = p->rank.pid,
                  .name = p->rank.host);
@@ -245,6 +247,8 @@ static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t s
                      .name = first->host);
         ANA_FACT(c, d->lost ? ANA_SAY_OTHERS_LOST : ANA_SAY_OTHERS_TOLD, .name = ana_signal_name(end->signal),
                  .other_name = end->sender_name, .time = d->told_ns - first->end_ns);
+    } else if (d->ahead_ns) {
+        ANA_FACT(c, ANA_SAY_SEEN_FIRST, .time = d->ahead_ns);
     } else if (c->rank[d->first].gone) {
         /* A stopped process that was killed with the others looks the same: its heartbeat ended before theirs. */
         ANA_FACT(c, ANA_SAY_HEART_FIRST, .time = since);
@@ -375,6 +379,9 @@ bool ana_find_killed(struct ana_case *c)
     }
     if (d.told < d.gone && any_unknown(c))
         return false; /* it may have hung before */
-    ana_say_killed(c, &d, d.told == d.gone ? ANA_PROVEN : all_stood_still(c) ? ANA_LIKELY : ANA_POSSIBLE);
+    ana_say_killed(c, &d,
+                   d.told == d.gone                    ? ANA_PROVEN
+                   : all_stood_still(c) && !d.ahead_ns ? ANA_LIKELY
+                                                       : ANA_POSSIBLE);
     return true;
 }

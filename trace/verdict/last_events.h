@@ -69,10 +69,10 @@ void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting,
                           size_t partner);
 
 /* Returns the number of messages of `sender` that fit the dependency and were received by receives from any source or
- * of any tag; 0: unknown.  *all: number of all messages that these receives got; *site: site of the last one.  Reads
- * all streams of the receiver: for a few calls in a verdict. */
-int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
-                                    int64_t *all, uint64_t *site);
+ * of any tag; 0: none, or unknown.  *all: number of all that were received; *site: site of the last of those receives,
+ * of the last receive of all where none is such.  Reads all streams of the receiver: for a few calls in a verdict. */
+int64_t ana_dependency_taken(struct ana_case *c, const struct ana_dependency *dependency, size_t sender, int64_t *all,
+                             uint64_t *site);
 
 /* Messages that `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
 int64_t ana_messages(const struct ana_case *c, size_t from, size_t to, bool received);

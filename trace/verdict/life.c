@@ -174,21 +174,36 @@ static void say_life(struct ana_case *c, enum ana_life sign, const enum ana_life
              .time = longest == INT64_MAX ? 0 : longest);
 }
 
+/* Returns a rank at work outside MPI, which those that stand there may wait for: by shared memory, a socket, a file.
+ * SIZE_MAX: none.  A limit that was asked for is one for such waits, too. */
+static size_t find_at_work(struct ana_case *c)
+{
+    double bytes;
+    for (size_t i = 0; i < c->count && c->rules.by_past; i++)
+        if (c->members->process[i].rank.state == ANA_RANK_RUN && !ana_rank_waiting(c, i) &&
+            ana_life_of(c, i, &bytes) >= ANA_LIFE_READS)
+            return i;
+    return SIZE_MAX;
+}
+
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
 {
     struct ana_finding *f = c->out;
     enum ana_life *of = ana_case_keep(c, (f->culprits + 1) * sizeof *of);
     double bytes = 0;
-    size_t stand = 0;
-    if (!of || !ana_case_settle(c, id, ANA_LIKELY, lasted))
+    size_t stand = 0, at_work = SIZE_MAX, *idle = ana_case_room(c);
+    if (!of || !idle || !ana_case_settle(c, id, ANA_LIKELY, lasted))
         return false;
     for (size_t i = 0; i < f->culprits; i++) {
         of[i] = ana_life_of(c, f->culprit[i], &bytes);
         if (of[i] <= ANA_LIFE_NONE)
-            f->culprit[stand++] = f->culprit[i];
+            idle[stand++] = f->culprit[i];
     }
-    if (stand || !f->culprits) {
+    if (stand)
+        at_work = find_at_work(c);
+    if (at_work == SIZE_MAX && (stand || !f->culprits)) {
         f->culprits = stand;
+        memcpy(f->culprit, idle, stand * sizeof *idle);
         return true;
     }
     f->state = ANA_VERDICT_WAITING;
@@ -200,5 +215,7 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
     }
     for (enum ana_life sign = ANA_LIFE_UNCOUNTED; sign < ANA_LIVES; sign++)
         say_life(c, sign, of, bytes);
+    if (stand)
+        ANA_FACT(c, ANA_SAY_MAY_WAIT, .who = ana_ranks_at(idle, stand), .others = ana_one_rank(at_work));
     return true;
 }

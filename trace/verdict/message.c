@@ -2,13 +2,16 @@
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict_impl.h"
 
-/* Whether receives from any source, or of any tag, took such messages: they may have been meant for this receive. */
-static bool is_taken_by_any(struct ana_case *c, const struct ana_dependency *w, size_t partner, struct ana_fact *fact)
+/* Whether receives from any source or of any tag, or one at another place, took such messages: they may have been meant
+ * for this receive. */
+static bool is_taken_elsewhere(struct ana_case *c, const struct ana_dependency *w, size_t partner,
+                               struct ana_fact *fact)
 {
-    *fact = (struct ana_fact){ANA_SAY_TAKEN_BY_ANY, .who = ana_one_rank(w->index), .message = w,
+    const struct ana_waiting *p = ana_rank_waiting(c, w->index);
+    *fact = (struct ana_fact){ANA_SAY_TAKEN_ELSEWHERE, .who = ana_one_rank(w->index), .message = w,
                               .others = ana_one_rank(partner), .site = {.index = w->index}};
-    fact->more = ana_dependency_taken_by_any(c, w, partner, &fact->count, &fact->site.address);
-    return fact->more > 0;
+    fact->more = ana_dependency_taken(c, w, partner, &fact->count, &fact->site.address);
+    return fact->more > 0 || (fact->site.address && p && fact->site.address != p->sig->site);
 }
 
 void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
@@ -19,7 +22,7 @@ void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t par
     ANA_FACT(c, taken ? ANA_SAY_NOT_WAITED_FOR : ANA_SAY_NOT_RECEIVED, .who = ana_one_rank(w->index),
              .count = (int64_t)w->near_messages, .more = elsewhere);
     struct ana_fact by_any;
-    if (!taken && is_taken_by_any(c, w, partner, &by_any))
+    if (!taken && is_taken_elsewhere(c, w, partner, &by_any) && by_any.more)
         ana_case_fact(c, by_any);
 }
 
@@ -55,10 +58,11 @@ static void say_ahead(struct ana_case *c, size_t source, size_t index)
     }
 }
 
-/* A message like the one that is waited for, with another destination or from another source; count 0: none. */
+/* A message like the one that is waited for, with another destination (as a summary) or from another source; count 0:
+ * none. */
 static struct ana_fact find_strayed(struct ana_case *c, const struct ana_dependency *w, size_t source)
 {
-    struct ana_fact to = {ANA_SAY_STRAYED, .message = w}, from = to;
+    struct ana_fact to = {ANA_SAY_SENT_ELSEWHERE, .message = w, .who = ana_one_rank(w->index)}, from = to;
     size_t senders = 0;
     for (size_t i = 0; i < c->count && !to.count; i++) {
         const bool other = i != source && i != w->index;
@@ -66,11 +70,11 @@ static struct ana_fact find_strayed(struct ana_case *c, const struct ana_depende
                       came = other && !sent ? ana_dependency_strayed(c, w, i, w->index) : 0;
         to.count = sent;
         to.others = ana_one_rank(source);
-        to.who = ana_one_rank(i);
+        to.number = c->members->process[i].rank.rank;
         if (came && ++senders) {
             from.count = came;
+            from.id = ANA_SAY_STRAYED;
             from.others = ana_one_rank(i);
-            from.who = ana_one_rank(w->index);
         }
     }
     from.count = senders == 1 ? from.count : 0; /* several: it would receive from each in turn */
@@ -81,11 +85,17 @@ static struct ana_fact find_strayed(struct ana_case *c, const struct ana_depende
 static void say_never_sent(struct ana_case *c, const struct ana_dependency *w, const struct ana_waiting *source,
                            struct ana_ranks who, const struct ana_fact *strayed)
 {
-    if (strayed->count)
-        ana_case_fact(c, *strayed);
-    if (!is_taken_by_any(c, w, source->index, &c->out->summary))
-        ANA_SUMMARY(c, ANA_SAY_NEVER_SENT, .who = who, .message = w, .others = ana_one_rank(source->index),
-                    .call = ana_waiting_call(source));
+    struct ana_fact fact = *strayed;
+    if (fact.id != ANA_SAY_SENT_ELSEWHERE || !fact.count) {
+        const bool taken = is_taken_elsewhere(c, w, source->index, &fact);
+        if (!taken)
+            fact = (struct ana_fact){ANA_SAY_NEVER_SENT, .who = who, .message = w};
+        if (!taken && strayed->count)
+            ana_case_fact(c, *strayed);
+    }
+    fact.others = ana_one_rank(source->index);
+    fact.call = ana_waiting_call(source);
+    c->out->summary = fact;
     say_ahead(c, source->index, w->index);
 }
 

@@ -10,7 +10,7 @@ struct flow {
     int64_t sent, taken;
     uint64_t next;  /* bytes of the first message that was not taken, once all that were are counted */
     int64_t by_any; /* taken by receives from any source, or of any tag */
-    uint64_t site;  /* site of the last such receive */
+    uint64_t site;  /* site of the last such receive; of the last one, where none is such */
 };
 enum { OPEN = 1 };
 
@@ -105,7 +105,7 @@ static void count_taken(struct ana_case *c, struct ana_map *flows, size_t index,
         return;
     flow->taken++;
     flow->by_any += by_any;
-    flow->site = by_any ? site : flow->site;
+    flow->site = by_any || !flow->by_any ? site : flow->site;
 }
 
 /* Adds what rank `index` sent to (or took from) rank `other`.  False: some of it is no longer in the file. */
@@ -204,8 +204,8 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
     ana_map_free(&flows);
 }
 
-int64_t ana_dependency_taken_by_any(struct ana_case *c, const struct ana_dependency *d, size_t sender, int64_t *all,
-                                    uint64_t *site)
+int64_t ana_dependency_taken(struct ana_case *c, const struct ana_dependency *d, size_t sender, int64_t *all,
+                             uint64_t *site)
 {
     *all = 0;
     if (d->kind != ANA_DEPENDENCY_MESSAGE || d->peer < 0 || d->tag < 0 || c->scans++ >= SCANS_MAX)

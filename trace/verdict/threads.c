@@ -143,7 +143,9 @@ static size_t holder_of(struct ana_case *c, size_t index)
         return SIZE_MAX;
     const unsigned long pid = strtoul(at + strlen(held), NULL, 10);
     for (size_t i = 0; i < c->count; i++)
-        if (i != index && process[i].rank.pid == pid && strcmp(process[i].host, p->host) == 0)
+        if (i != index && process[i].rank.pid == pid && strcmp(process[i].host, p->host) == 0 &&
+            ana_case_head(c, i)->namespaces[TRC_NAMESPACE_pid] ==
+                ana_case_head(c, index)->namespaces[TRC_NAMESPACE_pid])
             return i;
     return SIZE_MAX;
 }

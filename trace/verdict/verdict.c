@@ -237,6 +237,24 @@ static bool has_left_python(struct ana_case *c)
     return left;
 }
 
+/* The next step by the stack of a culprit: in a signal's handler, or blocked outside MPI in a system call. */
+static enum ana_sentence next_by_stack(struct ana_case *c, size_t index)
+{
+    static const struct {
+        const char *on;
+        enum ana_sentence next;
+    } held[] = {{"wait()", ANA_SAY_NEXT_CHILD}, {"read()", ANA_SAY_NEXT_READ}};
+    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
+    if (!stack || ana_clock_job_time(c->members->clock, index, stack->ticks) < c->members->process[index].last_end_ns)
+        return ANA_SAY_NOTHING;
+    if (stack->flags & TRC_STACK_IN_HANDLER)
+        return ANA_SAY_NEXT_HANDLER;
+    for (size_t i = 0; i < sizeof held / sizeof *held && !ana_rank_waiting(c, index); i++)
+        if (strncmp(stack->on, held[i].on, strlen(held[i].on)) == 0)
+            return held[i].next;
+    return ANA_SAY_NOTHING;
+}
+
 /* Makes the verdict of the finding. */
 static bool publish(struct ana_case *c, struct ana_verdict *out)
 {
@@ -256,6 +274,8 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
     }
     if (f->state == ANA_VERDICT_HUNG && has_left_python(c))
         f->next = (struct ana_fact){.id = ANA_SAY_NEXT_PYTHON};
+    else if (f->state == ANA_VERDICT_HUNG && f->culprits == 1 && f->next.id == ANA_SAY_NOTHING)
+        f->next = (struct ana_fact){.id = next_by_stack(c, f->culprit[0])};
     if (f->next.id != ANA_SAY_NOTHING)
         ana_render(c, f, &f->next, out->next, sizeof out->next);
     else if (f->state != ANA_VERDICT_HEALTHY)

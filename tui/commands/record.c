@@ -152,7 +152,7 @@ static int run_watched(const struct tui_plan *plan, const char *folder, double k
     const pid_t watcher = kill_hung_s > 0 ? tui_alarm_start(folder, kill_hung_s) : 0;
     if (watcher < 0)
         return errno;
-    const int failed = tui_run(plan, status);
+    const int failed = tui_run(plan, folder, status);
     if (watcher > 0) {
         kill(watcher, SIGKILL);
         waitpid(watcher, NULL, 0);

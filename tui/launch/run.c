@@ -1,4 +1,5 @@
 #include "tui/launch/run.h"
+#include "tui/launch/witness.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,20 +27,27 @@ static int exec_plan(const struct tui_plan *plan)
     return errno;
 }
 
-/* Waits until a child has ended, and forwards signals to it. */
-static void wait_for(pid_t child, const sigset_t *signals, int *status)
+/* Waits until a child has ended, forwards signals to it, and notes when the processes ended that record to the folder
+ * (may be NULL). */
+static void wait_for(pid_t child, const sigset_t *signals, const char *folder, int *status)
 {
-    siginfo_t info;
+    const int source = signalfd(-1, signals, SFD_CLOEXEC);
+    struct tui_witness *witness = folder ? tui_witness_new(folder, source) : NULL;
+    struct signalfd_siginfo info;
     while (waitpid(child, status, WNOHANG) != child) {
-        if (sigwaitinfo(signals, &info) < 0 || info.si_signo == SIGCHLD || info.si_code > 0)
-            continue; /* si_code > 0: from the terminal, which sends it to the child, too */
-        kill(child, info.si_signo);
-        if (info.si_signo == SIGTSTP)
+        if (witness)
+            tui_witness_wait(witness);
+        if (read(source, &info, sizeof info) != sizeof info || info.ssi_signo == SIGCHLD || info.ssi_code > 0)
+            continue; /* ssi_code > 0: from the terminal, which sends it to the child, too */
+        kill(child, (int)info.ssi_signo);
+        if (info.ssi_signo == SIGTSTP)
             raise(SIGSTOP);
     }
+    tui_witness_free(witness);
+    close(source);
 }
 
-int tui_run(const struct tui_plan *plan, int *status)
+int tui_run(const struct tui_plan *plan, const char *folder, int *status)
 {
     sigset_t signals, before;
     struct sigaction usual = {.sa_handler = SIG_DFL}, inherited;
@@ -67,7 +76,7 @@ int tui_run(const struct tui_plan *plan, int *status)
         error = errno;
     close(report[0]);
     if (child > 0)
-        wait_for(child, &signals, status);
+        wait_for(child, &signals, folder, status);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return error;
 }

@@ -54,6 +54,31 @@ static void life(const char *what, bool live, bool inside, const struct trc_usag
     folder_remove();
 }
 
+/* Ranks 0 and 1 are outside MPI since 2 s, and rank 1 computes, or does not; `limit`: of 30 s, by the user. */
+static void beside(const char *what, bool computes, double limit, enum ana_verdict_state state, const char *culprits)
+{
+    static const struct rank rank[] = {OUTSIDE, OUTSIDE, BARRIER(20 * S)};
+    const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 900 * MS),
+                           little = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 5 * MS);
+    began = hundred_seconds_ago();
+    folder_make("beside");
+    for (int r = 0; r < 3; r++) {
+        struct tb *tb = make(&rank[r], r, 3);
+        for (int64_t at = 3 * S; r < 2 && at < 99 * S; at += S)
+            tb_usage(tb, at, at + S, r == 1 && computes ? &cpu : &little, 1);
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    began = 0;
+    struct ana_job *job = folder_open();
+    if (limit > 0)
+        ana_job_set_hang(job, limit);
+    judge(what, job, state, ANA_CLASS_MISSING, culprits,
+          limit > 0 ? "rank 0 has not come to MPI_Barrier" : "ranks 0 and 1 have not come to MPI_Barrier");
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* All ranks are in a sum from 20 s to 100 s: of an `own` operation, or most of the time without a processor. */
 static void inside(const char *what, bool own, bool queue, enum ana_verdict_state state)
 {
@@ -84,6 +109,9 @@ int main(void)
     inside("a sum that does not end", false, false, ANA_VERDICT_HUNG);
     inside("an operation of the program's own", true, false, ANA_VERDICT_WAITING);
     inside("no rank gets a processor", false, true, ANA_VERDICT_WAITING);
+    beside("one stands, one computes", true, 0, ANA_VERDICT_WAITING, "0,1");
+    beside("both stand", false, 0, ANA_VERDICT_HUNG, "0,1");
+    beside("one stands, one computes, with a limit", true, 30, ANA_VERDICT_HUNG, "0");
     const char *missing = "rank 2 has not come to MPI_Barrier";
     const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 100 * MS),
                            little = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 5 * MS),

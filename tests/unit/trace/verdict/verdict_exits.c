@@ -140,6 +140,58 @@ static void check_all(const char *what, int code, int odd, const char *summary, 
     folder_remove();
 }
 
+/* Ranks that were killed while they waited for rank 2; hpctop record saw them end at these times, 0: it did not. */
+static void make_seen(const int64_t *at)
+{
+    folder_make("seen");
+    for (int r = 0; r < RANKS; r++) {
+        struct tb *tb = tb_new(r, RANKS);
+        struct trc_sig sig = tb_sig(TB_BARRIER);
+        sig.comm = TB_WORLD;
+        sig.flags = TRC_SIG_COLL;
+        tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
+        tb_running(tb, 8 * S);
+        if (r != 2)
+            tb_inside(tb, 0, &sig, 3 * S, 1);
+        tb_head(tb)->end.ticks = at[r] ? tb_ticks(tb, 8 * S + at[r]) : 0;
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+}
+
+static void seen(void)
+{
+    static const struct {
+        const char *what;
+        int64_t at[RANKS];
+        enum ana_verdict_class id;
+        enum ana_confidence confidence;
+        const char *says; /* a fact */
+    } ends[] = {
+        {"one was seen to end first",
+         {35 * MS, 20 * MS, 34 * MS, 36 * MS},
+         ANA_CLASS_DEAD,
+         ANA_LIKELY,
+         "hpctop record saw its process end 14 ms before the others: the launcher ended them after it"},
+        {"one sweep", {20 * MS, 21 * MS, 21 * MS, 22 * MS}, ANA_CLASS_KILLED, ANA_LIKELY, ""},
+        {"apart", {20 * MS, 28 * MS, 35 * MS, 41 * MS}, ANA_CLASS_KILLED, ANA_POSSIBLE, ""},
+        {"one was not seen", {35 * MS, 20 * MS, 34 * MS, 0}, ANA_CLASS_KILLED, ANA_LIKELY, ""},
+    };
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        make_seen(ends[k].at);
+        struct ana_job *job = folder_open();
+        const struct ana_verdict *v = ana_job_verdict(job);
+        bool says = !*ends[k].says;
+        for (size_t i = 0; v && i < v->facts; i++)
+            says |= strcmp(v->fact[i].text, ends[k].says) == 0;
+        CHECK(v && v->id == ends[k].id && v->confidence == ends[k].confidence && says &&
+                  (v->id != ANA_CLASS_DEAD || (v->culprits == 1 && v->culprit[0] == 1)),
+              "%s: %s, %s", ends[k].what, v ? v->summary.text : "", v ? ana_confidence_name(v->confidence) : "");
+        ana_job_close(job);
+        folder_remove();
+    }
+}
+
 int main(void)
 {
     check_all("all with an error", 3, 3, "ranks 0-3 returned 3 from main without MPI_Finalize (last call MPI_Barrier)",
@@ -150,6 +202,7 @@ int main(void)
               "rank 2 returned 3 from main without MPI_Finalize (last call MPI_Barrier); ranks 0, 1 and 3 too",
               "why that rank left early");
     exited();
+    seen();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char got[128] = "out of memory";
         make(k);

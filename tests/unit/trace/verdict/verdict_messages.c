@@ -52,6 +52,24 @@ static void by_blocking_any(struct tb *tb, int rank)
     inside(tb, TB_RECV, 20 * S, 0, 7);
 }
 
+/* A receive at another place, from the same source and of the same tag, took it. */
+static void elsewhere_taken(struct tb *tb, int rank)
+{
+    if (rank != 1) {
+        by_any(tb, rank);
+        return;
+    }
+    struct trc_sig receive = tb_sig(TB_RECV);
+    receive.comm = TB_WORLD;
+    receive.source = 0;
+    receive.rtag = 7;
+    receive.flags = TRC_SIG_P2P_IN;
+    receive.site = SITE;
+    tb_site(tb, SITE, "collect", "farm");
+    tb_event(tb, 0, &receive, 3 * S, 3 * S + 2000, (struct tb_more){0});
+    inside(tb, TB_RECV, 20 * S, 0, 7);
+}
+
 /* A receive of any tag, but from rank 0, took it. */
 static void by_any_tag(struct tb *tb, int rank)
 {
@@ -291,6 +309,8 @@ static const struct {
      "of 1 that rank 0 sent, its receives from any source or of any tag took 1"},
     {"taken by a blocking receive from anyone", 3, by_blocking_any, ANA_CLASS_UNMATCHED,
      "of any tag took 1, the last at collect"},
+    {"taken at another place", 3, elsewhere_taken, ANA_CLASS_UNMATCHED,
+     "of 1 that rank 0 sent, it received the last at collect"},
     {"taken by a receive of any tag", 3, by_any_tag, ANA_CLASS_UNMATCHED, "or of any tag took 1"},
     {"polls in turns", 3, polls_in_turns, ANA_CLASS_UNMATCHED, "rank 2 sent one with tag 8, which nobody receives"},
     {"a communicator that was freed", 2, freed, ANA_CLASS_MISSING,
@@ -302,7 +322,8 @@ static const struct {
     {"another one was taken", 3, of_another, ANA_CLASS_UNMATCHED,
      "a message from rank 0 with tag 5 on MPI_COMM_WORLD that was never sent"},
     {"sent to another rank", 3, wrong_destination, ANA_CLASS_UNMATCHED,
-     "rank 0 sent 1 message with this tag and communicator to rank 2, which has received none such"},
+     "with tag 7 on MPI_COMM_WORLD; rank 0 sent 1 message with this tag and communicator to rank 2, which has received "
+     "none such"},
     {"sent by another rank", 3, wrong_source, ANA_CLASS_UNMATCHED,
      "rank 0 sent 1 message with this tag and communicator to rank 1, which has received none such"},
     {"many under way", 2, under_way, ANA_CLASS_NONE, "nothing moves: all ranks are inside MPI"},
