@@ -15,6 +15,7 @@
 #define LONG_APART   64u  /* iterations: they are not periodic if they are farther apart */
 #define PERIODIC     0.8  /* share of their distances that must be equal */
 #define LEFT_MOST    10   /* times the usual iterations of a loop: more between them, and it is phases of a program */
+#define USUAL_PART   0.01 /* share of a loop's time that its usual iterations have; under load time slices have most */
 #define UNEVEN       0.8  /* share of the most iterations of a rank that each must have */
 #define LONG_OFTEN   0.2  /* share of a loop's iterations: more are a part of a step that a step has several times */
 
@@ -166,6 +167,7 @@ struct slow_list {
     const struct ana_selection *view;
     struct ana_map slow; /* struct ana_slow_iteration by number */
     int64_t left_ns;     /* time in which a rank has left the loop, of the rank with most */
+    double within_ns;    /* time from first to last iteration without that, of the rank with most */
 };
 
 /* Adds a period of a rank: an iteration in view, or time outside the loop, to *left_ns.  False: out of memory. */
@@ -196,6 +198,8 @@ static bool list_slow(const struct look *l, const struct ana_iteration_mark *at,
             ok = add_period(l, list, r, 1, (struct ana_span){at[r].begin_ns, ana_iter_entry_at(mark, 0).end_ns},
                             &left_ns);
         list->left_ns = left_ns > list->left_ns ? left_ns : list->left_ns;
+        if (mark)
+            list->within_ns = fmax(list->within_ns, (double)mark->last_ns - (double)at[r].begin_ns - (double)left_ns);
     }
     return ok;
 }
@@ -263,7 +267,8 @@ static void mark_chance(const struct look *l, struct ana_loop_level *loop)
     }
 }
 
-/* Fills the slowest iterations; *is_main: other phases between take at most LEFT_MOST times all usual ones. */
+/* Fills the slowest iterations; *is_main: other phases between take at most LEFT_MOST times all usual ones, and these
+ * have at least USUAL_PART of the loop: else the time lies between a few calls of many. */
 static bool add_slowest(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
                         struct ana_loop_level *loop, bool *is_main)
 {
@@ -278,7 +283,8 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
     explain(l, loop);
     mark_chance(l, loop);
     ana_map_free(slow);
-    *is_main = !((double)list.left_ns > LEFT_MOST * (double)loop->count * loop->usual_ns);
+    const double usual_ns = (double)loop->count * loop->usual_ns;
+    *is_main = !((double)list.left_ns > LEFT_MOST * usual_ns) && !(usual_ns < USUAL_PART * list.within_ns);
     return ok;
 }
 

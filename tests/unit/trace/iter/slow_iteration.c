@@ -148,6 +148,28 @@ static void check_none(const char *name, enum tb_call call, int more, size_t lev
     folder_remove();
 }
 
+/* Bursts of messages, microseconds apart in each, with seconds of other work between: their median tells nothing. */
+static void check_bursts(int64_t between_ns, size_t levels)
+{
+    struct planted p = planted_begin("bursts", RANKS);
+    for (int burst = 0; burst < 2; burst++)
+        for (int r = 0; r < RANKS; r++) {
+            struct trc_sig sig = tb_sig(TB_ISEND);
+            sig.site = 0x60;
+            for (int i = 0; i < 400; i++) {
+                tb_event(p.tb[r], 0, &sig, p.at[r], p.at[r] + US, (struct tb_more){0});
+                p.at[r] += 2 * US;
+            }
+            p.at[r] += between_ns;
+        }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.iterations.levels == levels, "%lld ns between: %zu levels", (long long)between_ns, s.iterations.levels);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* An iteration of 100 us that takes `more_ns` more on one rank, of which ranks wait `queued_us` for a processor. */
 static void check_slice(const char *name, int64_t more_ns, int64_t queued_us, bool is_slow)
 {
@@ -224,6 +246,8 @@ int main(void)
     check_none("neighbours on levels of a grid", TB_ISEND, 20, 0);
     check_none("equally many", TB_ISEND, 0, 1);
     check_none("queries", TB_COMM_RANK, 0, 0);
+    check_bursts(10 * MS, 1);
+    check_bursts(2000 * MS, 0);
     check_slice("a time slice", 24 * MS, 10000, false);
     check_slice("no time slice", 24 * MS, 0, true);
     check_slice("longer than a time slice", 60 * MS, 10000, true);
