@@ -88,7 +88,7 @@ void *ipo_arena_get(size_t bytes)
     return size <= PIECE / 4 ? cut_piece(size) : map_memory(size);
 }
 
-void ipo_arena_give(void *memory, size_t bytes)
+void ipo_arena_release(void *memory, size_t bytes)
 {
     if (!memory)
         return;

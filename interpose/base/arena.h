@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* A zeroed block of at least `bytes`, aligned to 64 bytes; NULL if memory is short.  The caller owns it until it calls
- * ipo_arena_give. */
+ * ipo_arena_release. */
 void *ipo_arena_get(size_t bytes);
-/* Takes a block back; `bytes` as they were asked for.  NULL does nothing.  The block's first eight bytes change at
+/* Releases a block back; `bytes` as they were asked for.  NULL does nothing.  The block's first eight bytes change at
  * once, so a reader that still has the pointer must not trust them. */
-void ipo_arena_give(void *memory, size_t bytes);
+void ipo_arena_release(void *memory, size_t bytes);

@@ -13,5 +13,5 @@ uint64_t ipo_safe_read_word(uint64_t address);
 /* Copies at most `size` bytes at `address` to `out`, up to the first page that cannot be read.  Returns how many. */
 size_t ipo_safe_read_some(uint64_t address, void *out, size_t size);
 
-/* Lets all later reads fail: a seccomp filter may end the program for them. */
+/* Makes all later reads fail: a seccomp filter may end the program for them. */
 void ipo_safe_read_refuse(void);

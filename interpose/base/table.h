@@ -55,7 +55,7 @@ static inline int ipo_table_put(struct ipo_table *table, uint64_t key, void *val
     return 0;
 }
 
-/* Takes a key out; its place is free for others.  A key that is not there is no error. */
+/* Removes a key; its place is free for others.  A key that is not there is no error. */
 static inline void ipo_table_remove(struct ipo_table *table, uint64_t key)
 {
     for (uint32_t probe = 0; probe < IPO_TABLE_PROBES; probe++) {

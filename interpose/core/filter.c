@@ -14,7 +14,7 @@ bool ipo_filter_is_there(void)
     return atomic_load(&noted);
 }
 
-void ipo_filter_comes(bool for_all)
+void ipo_filter_prepare(bool for_all)
 {
     struct trc_writer *writer = &ipo_process.writer;
     bool child = ipo_process.pid && ipo_process.pid != (uint32_t)getpid();
@@ -33,7 +33,7 @@ void ipo_filter_comes(bool for_all)
     else if (!for_all && !atomic_load(&writer->apart))
         trc_writer_grow(writer, READY); /* our own thread is not woken any more when room runs low */
     else if (for_all && ipo_own_end())  /* else it waits for its file system: we do not */
-        trc_writer_take_all(writer);
+        trc_writer_alloc_all(writer);
     atomic_compare_exchange_strong(&writer->apart, &shared, TRC_APART);
     atomic_store(&trc_quiet, for_all ? TRC_NOBODY_MAY_ASK : TRC_OWN_MAY_ASK);
 }

@@ -9,7 +9,7 @@
  * our own end first, and all space that the limit allows is allocated: two seconds at most.  Otherwise our own go on.
  * Afterwards the gate is closed (trace/writer/quiet.h).  Before the recording it is only noted.  In the program's
  * thread. */
-void ipo_filter_comes(bool for_all);
+void ipo_filter_prepare(bool for_all);
 
 /* Whether one was noted before the recording began: then no thread of ours is started. */
 bool ipo_filter_is_there(void);

@@ -82,7 +82,7 @@ static void finish(struct trc_writer *writer)
     if (atomic_load(&ending))
         trc_writer_trim(writer);
     else if (ipo_filter_is_there()) /* all that there will be */
-        trc_writer_take_all(writer);
+        trc_writer_alloc_all(writer);
     if (atomic_load(&ending) == OVER && !atomic_load(&writer->stopped))
         writer->head->state = TRC_STATE_FINALIZED;
     write_back();
@@ -99,7 +99,7 @@ static void *run_heartbeat(void *unused)
         if (now < due && !atomic_load(&urgent) && atomic_load(&ipo_own_runs))
             trc_sys_wait(&writer->asked, asked, due - now);
         IPO_ASK_SOURCES(wake);
-        trc_writer_keep_room(writer);
+        trc_writer_prepare_room(writer);
         bool at_once = atomic_exchange(&urgent, 0);
         now = trc_now_ns();
         if (now < due && !at_once) /* woken for room alone */

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Has a detached thread call `run` with `argument`: at once, or when ipo_own_start is called, each time.  `name` is its
- * name for the system, valid for ever.  False: it cannot be started.  Off the record path. */
+/* Makes a detached thread call `run` with `argument`: at once, or when ipo_own_start is called, each time.  `name` is
+ * its name for the system, valid for ever.  False: it cannot be started.  Off the record path. */
 bool ipo_own_thread(const char *name, void *(*run)(void *), void *argument);
 
 /* Starts all threads asked for, and the threads that ipo_own_end has ended; later ones start at once.  Asks the

@@ -105,7 +105,7 @@ static int open_file(struct trc_head *head)
         ipo_text_add(&path, ": ");
         ipo_text_add(&path, ipo_errno_name(error));
     }
-    ipo_say(error ? "not recording, cannot make " : "recording to ", path.text);
+    ipo_log(error ? "not recording, cannot make " : "recording to ", path.text);
     return error;
 }
 
@@ -114,7 +114,7 @@ bool ipo_process_wanted(void)
     ipo_bind();
     ipo_options_read(&ipo_process.options);
     if (ipo_process.options.disable || ipo_is_privileged()) {
-        ipo_say("not recording: ", ipo_process.options.disable ? "HPCTOP_DISABLE=1" : "privileges differ");
+        ipo_log("not recording: ", ipo_process.options.disable ? "HPCTOP_DISABLE=1" : "privileges differ");
         return false;
     }
     return true;
@@ -212,7 +212,7 @@ void ipo_process_run(void)
     ipo_facts_start();
     IPO_ASK_SOURCES(run);
     if (ipo_filter_is_there())
-        ipo_filter_comes(true);
+        ipo_filter_prepare(true);
     ipo_heartbeat_start();
 }
 

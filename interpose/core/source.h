@@ -58,10 +58,10 @@ struct ipo_source {
     /* A call of dlsym for a name that begins with `sign` first calls sign_seen.  In the program's thread. */
     const char *sign;
     void (*sign_seen)(void);
-    /* Beginning of a file name: library_came is called, maybe more than once, when an object of such a name was
+    /* Beginning of a file name: on_library is called, maybe more than once, when an object of such a name was
      * loaded.  In our own thread. */
     const char *library;
-    void (*library_came)(void);
+    void (*on_library)(void);
     /* Each time that our thread wakes which may ask the loader. */
     void (*serve)(void);
     /* The program calls dlclose, in its thread. */
@@ -90,7 +90,7 @@ struct ipo_source {
     /* Writes facts that take time; by the heartbeat. */
     void (*add_facts)(void);
     /* A thread of the program records for the first time; in that thread. */
-    void (*thread_came)(struct ipo_thread *);
+    void (*on_thread)(struct ipo_thread *);
     /* MPI_Pcontrol has returned; in its thread. */
     void (*level)(int);
     /* The program calls MPI_Abort, in its thread. */

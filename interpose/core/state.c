@@ -23,7 +23,7 @@ uint64_t ipo_ticks_slow(void)
     return trc_now_ns();
 }
 
-void ipo_say(const char *text, const char *more)
+void ipo_log(const char *text, const char *more)
 {
     if (!ipo_process.options.verbose)
         return;

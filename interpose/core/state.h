@@ -60,9 +60,9 @@ void ipo_process_disarm(void);
  * path. */
 void ipo_cache_forget(void);
 
-/* Has libc call these around each fork: before it, then in the parent and in the child.  NULL: nothing.  False: this
- * libc cannot. */
+/* Registers functions that libc calls around each fork: before it, then in the parent and in the child.  NULL:
+ * nothing.  False: this libc cannot. */
 bool ipo_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 
 /* Writes "hpctop: ", both texts and a newline to stderr if HPCTOP_VERBOSE=1.  No stdio, no allocation; any thread. */
-void ipo_say(const char *text, const char *more);
+void ipo_log(const char *text, const char *more);

@@ -187,7 +187,7 @@ static bool cuda_is_up(void)
 static const char *start_activity(void)
 {
     uint32_t version = 0;
-    const char *taken = ipo_cupti_taken(), *first_call = ipo_cupti_others_call();
+    const char *taken = ipo_cupti_refusal(), *first_call = ipo_cupti_others_call();
     if (!ipo_process.options.cupti)
         return "HPCTOP_CUPTI=0";
     if (taken || first_call)
@@ -197,7 +197,7 @@ static const char *start_activity(void)
         return "no libcupti was found";
     if (ipo_cupti.GetVersion(&version) || version == 130000)
         return "CUPTI 13.0.0, which can deadlock: 13.0.1 and later are used";
-    if (!ipo_cupti_give_buffers())
+    if (!ipo_cupti_register_buffers())
         return "CUPTI takes no callbacks";
     if (ipo_cupti.ActivityEnable(ipo_cupti_kinds[0]))
         return "CUPTI refuses: not permitted here, used by another tool, or too new for the driver";

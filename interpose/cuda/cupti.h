@@ -53,7 +53,7 @@ void *ipo_loaded(const char *name);
  * lock. */
 bool ipo_cupti_is_injected(void);
 /* The reason not to use CUPTI, in words: another tool started this process.  NULL: there is none. */
-const char *ipo_cupti_taken(void);
+const char *ipo_cupti_refusal(void);
 
 /* ---- cupti_streams.c: from records to the streams of the trace.  One thread at a time, none of the program's; it may
  * allocate. */
@@ -64,7 +64,7 @@ uint32_t ipo_device_stream(uint32_t context, uint32_t stream);
 struct ipo_device_times {
     uint64_t (*ticks)(uint64_t time); /* converts to ticks of the trace */
 };
-/* Takes one activity record; one without an end is only counted. */
+/* Records one activity; one without an end is only counted. */
 void ipo_device_record(const void *record, const struct ipo_device_times *times);
 /* Writes the records that were taken since the last call, sorted by stream and time. */
 void ipo_device_write(void);

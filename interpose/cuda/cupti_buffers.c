@@ -57,7 +57,7 @@ struct block {
 _Static_assert(sizeof(struct block) == 64, "records lie aligned");
 static _Atomic(struct block *) unused[KEPT], completed;
 
-static void give_buffer(uint8_t **buffer, size_t *size, size_t *records)
+static void provide_buffer(uint8_t **buffer, size_t *size, size_t *records)
 {
     struct block *block = NULL;
     for (int i = 0; i < KEPT && !block; i++)
@@ -92,7 +92,7 @@ static struct block *find_block(uint8_t *buffer)
 }
 
 /* Called on a thread of CUPTI, or on one that flushes. */
-static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     (void)size;
     struct block *block = find_block(buffer);
@@ -136,7 +136,7 @@ bool ipo_cupti_is_ours(uint8_t *buffer)
     return find_block(buffer) != NULL;
 }
 
-void ipo_cupti_give_back(uint8_t *buffer)
+void ipo_cupti_release_buffer(uint8_t *buffer)
 {
     queue_block(find_block(buffer));
 }
@@ -145,11 +145,11 @@ void ipo_cupti_give_back(uint8_t *buffer)
 
 static atomic_bool gave;
 
-bool ipo_cupti_give_buffers(void)
+bool ipo_cupti_register_buffers(void)
 {
     clock_is_ours =
         ipo_cupti.ActivityRegisterTimestampCallback && ipo_cupti.ActivityRegisterTimestampCallback(trc_now_ns) == 0;
-    if (ipo_cupti.ActivityRegisterCallbacks(give_buffer, take_buffer))
+    if (ipo_cupti.ActivityRegisterCallbacks(provide_buffer, complete_buffer))
         return false;
     atomic_store(&gave, true);
     first = latest = sample_clocks();

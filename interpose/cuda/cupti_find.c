@@ -136,7 +136,7 @@ bool ipo_cupti_is_injected(void)
     return is_ours;
 }
 
-const char *ipo_cupti_taken(void)
+const char *ipo_cupti_refusal(void)
 {
     const char *injected = getenv("CUDA_INJECTION64_PATH");
     if (injected && *injected && !ipo_cupti_is_injected())

@@ -63,7 +63,7 @@ void ipo_cupti_settle(void);
 /* ---- cupti_buffers.c */
 
 /* Registers our clock, if CUPTI takes one, and the functions that give it buffers.  False: it takes no buffers. */
-bool ipo_cupti_give_buffers(void);
+bool ipo_cupti_register_buffers(void);
 /* Whether that was done. */
 bool ipo_cupti_gave_buffers(void);
 /* Writes the buffers that CUPTI has filled to the trace.  Our own thread. */
@@ -73,7 +73,7 @@ void ipo_cupti_put_clock_back(void);
 /* Whether a buffer is one of ours.  Any thread. */
 bool ipo_cupti_is_ours(uint8_t *buffer);
 /* Makes one of our buffers free again.  Any thread. */
-void ipo_cupti_give_back(uint8_t *buffer);
+void ipo_cupti_release_buffer(uint8_t *buffer);
 
 /* ---- cupti_others.c */
 

@@ -61,7 +61,7 @@ static void meet_other(const char *call)
 static _Atomic(ipo_cupti_requested) their_request;
 static _Atomic(ipo_cupti_completed) their_completed;
 
-static void take_for_them(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void subscribe_for_others(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
     ipo_cupti_completed done = atomic_load(&their_completed);
     if (!ipo_cupti_is_ours(buffer)) {
@@ -76,7 +76,7 @@ static void take_for_them(void *context, uint32_t stream, uint8_t *buffer, size_
         memcpy(theirs, buffer, valid < room ? valid : 0);
         done(context, stream, theirs, room, valid < room ? valid : 0);
     }
-    ipo_cupti_give_back(buffer);
+    ipo_cupti_release_buffer(buffer);
 }
 
 /* Two wrappers for each call: for callers by name, and for callers that found the function by dlsym (looked_up). */
@@ -101,8 +101,8 @@ static struct {
 IPO_CUPTI_FOREIGN(ASK)
 #undef ASK
 
-static int take_over(int (*real)(ipo_cupti_requested, ipo_cupti_completed), ipo_cupti_requested ask,
-                     ipo_cupti_completed done)
+static int replace_subscriber(int (*real)(ipo_cupti_requested, ipo_cupti_completed), ipo_cupti_requested ask,
+                              ipo_cupti_completed done)
 {
     meet_other("ActivityRegisterCallbacks");
     if (!real)
@@ -111,16 +111,16 @@ static int take_over(int (*real)(ipo_cupti_requested, ipo_cupti_completed), ipo_
         return real(ask, done);
     atomic_store(&their_request, ask);
     atomic_store(&their_completed, done);
-    return real(ask, take_for_them);
+    return real(ask, subscribe_for_others);
 }
 static int foreign_ActivityRegisterCallbacks(ipo_cupti_requested ask, ipo_cupti_completed done)
 {
     void *real = find_meant(__builtin_return_address(0), "cuptiActivityRegisterCallbacks");
-    return take_over((int (*)(ipo_cupti_requested, ipo_cupti_completed))(uintptr_t)real, ask, done);
+    return replace_subscriber((int (*)(ipo_cupti_requested, ipo_cupti_completed))(uintptr_t)real, ask, done);
 }
 static int found_ActivityRegisterCallbacks(ipo_cupti_requested ask, ipo_cupti_completed done)
 {
-    return take_over(looked_up.ActivityRegisterCallbacks, ask, done);
+    return replace_subscriber(looked_up.ActivityRegisterCallbacks, ask, done);
 }
 
 static const struct {

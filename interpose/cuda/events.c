@@ -39,7 +39,7 @@ static const struct ipo_cuda *_Atomic driver;
 
 /* Launches for the watching thread.  `put` hands out places; a place that is filled holds an operation. */
 static _Atomic uint64_t queue[QUEUE];
-static atomic_uint queue_put, queue_taken;
+static atomic_uint queue_put, queue_result;
 
 /* The place of a context in `contexts`, which is entered if it is new; CONTEXTS: no room. */
 static unsigned find_context(uintptr_t context)
@@ -184,7 +184,7 @@ static bool queue_launch(ipo_gpu_op first)
 {
     unsigned at = atomic_load(&queue_put);
     do {
-        if (at - atomic_load(&queue_taken) >= QUEUE)
+        if (at - atomic_load(&queue_result) >= QUEUE)
             return false;
     } while (!atomic_compare_exchange_weak(&queue_put, &at, at + 1));
     atomic_store_explicit(&queue[at % QUEUE], first, memory_order_release);
@@ -260,15 +260,15 @@ static int query_event(const struct ipo_cuda *cuda, uintptr_t event)
 static uint64_t under_way[2 * TRC_GPU_OPS];
 static size_t under_way_n;
 
-static void take_new(void)
+static void add_new(void)
 {
-    unsigned at = atomic_load(&queue_taken);
+    unsigned at = atomic_load(&queue_result);
     while (at != atomic_load(&queue_put) && under_way_n < sizeof under_way / sizeof *under_way) {
         uint64_t first = atomic_exchange(&queue[at % QUEUE], 0);
         if (!first)
             return; /* the place is handed out and not filled yet */
         under_way[under_way_n++] = first;
-        atomic_store(&queue_taken, ++at);
+        atomic_store(&queue_result, ++at);
     }
 }
 
@@ -349,7 +349,7 @@ static void *run_watch(void *of)
     struct trc_gpu_head *head = &ipo_gpu_table->head;
     for (bool last = false; !last && !atomic_load(&refused);) {
         last = atomic_load(&stopping) || !atomic_load(&ipo_own_runs);
-        take_new();
+        add_new();
         if (under_way_n)
             query_all(cuda);
         __atomic_store_n(&head->round_ticks, ipo_ticks(), __ATOMIC_RELAXED);

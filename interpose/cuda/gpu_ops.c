@@ -53,7 +53,7 @@ static bool is_over(uint64_t word)
     return !(word & BUSY) && (state == TRC_GPU_FREE || state >= TRC_GPU_COMPLETED || word & BLIND);
 }
 
-/* Takes a slot that is free or whose operation is over, and holds it. */
+/* Reserves a slot that is free or whose operation is over. */
 static uint32_t claim_slot(void)
 {
     for (unsigned tries = 0; tries < TRIES; tries++) {

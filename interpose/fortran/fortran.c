@@ -356,7 +356,7 @@ static void convert_results(struct twin *twin, const struct ipo_call *call, cons
 
 /* ---- the call */
 
-/* Gives the real call the recorder's status in place of an ignored one: a status has the same layout in both
+/* Passes the recorder's status to the real call in place of an ignored one: a status has the same layout in both
  * languages. */
 static void pass_status(const struct ipo_call *call, const uintptr_t *given, const uintptr_t *args, uintptr_t *words)
 {

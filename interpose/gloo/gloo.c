@@ -162,7 +162,7 @@ bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_com
     return true;
 }
 
-void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said)
+void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_round *said)
 {
     frame->end = ipo_ticks();
     if (*ipo_gloo_armed && frame->thread != ipo_thread_current)
@@ -176,7 +176,7 @@ void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said)
     }
     if (said && said->kind) {
         *(said->is_sent ? &frame->sig.sent : &frame->sig.received) = said->size;
-        if (!ipo_negotiation_say(frame, said->kind, said->bytes, said->size))
+        if (!ipo_negotiation_write(frame, said->kind, said->bytes, said->size))
             frame->sig.flags &= ~(uint32_t)TRC_SIG_CONTROL;
     }
     if (said || frame->failed)

@@ -5,7 +5,7 @@
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/record.h"
 #include "interpose/nccl/nccl.h"
-#include "trace/writer/said.h"
+#include "trace/writer/round.h"
 
 enum ipo_gloo_id {
 #define GLOO(name, ...) IPO_GLOO_##name,
@@ -34,9 +34,9 @@ struct ipo_gloo_data {
     bool control;            /* a round of Horovod's loop */
 };
 /* The words or the list that such a round moved (mpi/negotiation.h). */
-struct ipo_gloo_said {
-    enum trc_said_kind kind; /* 0: nothing that is written */
-    bool is_sent;            /* sent by this rank, not received */
+struct ipo_gloo_round {
+    enum trc_round_kind kind; /* 0: nothing that is written */
+    bool is_sent;             /* sent by this rank, not received */
     uintptr_t bytes;
     uint64_t size;
 };
@@ -46,7 +46,7 @@ struct ipo_gloo_said {
 bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options,
                     const struct ipo_gloo_data *data);
 /* After it has returned; `said`: of a round, else NULL.  Keeps errno. */
-void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_said *said);
+void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_round *said);
 
 /* Makes a call of C++ in a wrapper.  An exception that leaves it passes: the unwinder then calls ipo_gloo_personality,
  * which ends the call of `frame` as a failed one, and never catches. */

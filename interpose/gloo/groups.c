@@ -35,7 +35,7 @@ static void forget(uintptr_t address, struct ipo_comm *now)
     ipo_table_put(&groups, address, now);
     if (before && before != now && before->magic == address) {
         trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, before->id, 0, 0, NULL, 0, NULL, 0);
-        ipo_comm_foreign_gone(before);
+        ipo_comm_foreign_forget(before);
     }
 }
 

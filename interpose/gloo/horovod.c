@@ -211,10 +211,10 @@ static void record_initialize(w self)
     define_group(self);
 }
 
-static void leave_words(struct ipo_frame *frame, enum trc_said_kind kind, w words, int n)
+static void leave_words(struct ipo_frame *frame, enum trc_round_kind kind, w words, int n)
 {
     const bool good = frame->sig.flags & TRC_SIG_CONTROL;
-    const struct ipo_gloo_said said = {kind, false, words, 8 * (uint64_t)n};
+    const struct ipo_gloo_round said = {kind, false, words, 8 * (uint64_t)n};
     ipo_gloo_leave(frame, good ? &said : NULL);
 }
 
@@ -222,19 +222,19 @@ static void leave_words(struct ipo_frame *frame, enum trc_said_kind kind, w word
     DATA(8 * (uint64_t)n, 8 * (uint64_t)n, -1, n > 0 && ipo_negotiation_begin(group, is_or, *words, (uint32_t)n))
 static void record_cross_and(w self, const w *words, int n)
 {
-    RECORD(cross_and, allreduce, CONTROLLER(self), WORDS(false), leave_words(&frame, TRC_SAID_AND, *words, n), words,
+    RECORD(cross_and, allreduce, CONTROLLER(self), WORDS(false), leave_words(&frame, TRC_ROUND_AND, *words, n), words,
            n);
 }
 static void record_cross_or(w self, const w *words, int n)
 {
-    RECORD(cross_or, allreduce, CONTROLLER(self), WORDS(true), leave_words(&frame, TRC_SAID_OR, *words, n), words, n);
+    RECORD(cross_or, allreduce, CONTROLLER(self), WORDS(true), leave_words(&frame, TRC_ROUND_OR, *words, n), words, n);
 }
 
 /* A list counts as sent or received, as long as it is on the wire. */
-static void leave_list(struct ipo_frame *frame, w self, enum trc_said_kind kind, bool is_sent, w list)
+static void leave_list(struct ipo_frame *frame, w self, enum trc_round_kind kind, bool is_sent, w list)
 {
     const struct table *table = table_of(self);
-    serialize_type *serialize = kind == TRC_SAID_REQUEST ? table->requests : table->responses;
+    serialize_type *serialize = kind == TRC_ROUND_REQUEST ? table->requests : table->responses;
     struct string string;
     if (!serialize || !table->begin || !table->end) {
         ipo_gloo_leave(frame, NULL);
@@ -243,13 +243,13 @@ static void leave_list(struct ipo_frame *frame, w self, enum trc_said_kind kind,
     table->begin(&string);
     serialize(list, &string);
     w size = table->is_old ? ((const w *)string.text)[-3] : string.size;
-    const struct ipo_gloo_said said = {kind, is_sent, string.text, size + 1};
+    const struct ipo_gloo_round said = {kind, is_sent, string.text, size + 1};
     ipo_gloo_leave(frame, &said);
     table->end(&string);
 }
 
 #define ROUND            DATA(0, 0, 0, ipo_negotiation_begin(group, false, 0, 0))
-#define LIST(kind, sent) leave_list(&frame, self, TRC_SAID_##kind, sent, list)
+#define LIST(kind, sent) leave_list(&frame, self, TRC_ROUND_##kind, sent, list)
 static void record_send_ready(w self, w list)
 {
     RECORD(send_ready, gatherv, CONTROLLER(self), ROUND, LIST(REQUEST, true), list);

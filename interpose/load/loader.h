@@ -13,5 +13,5 @@ void ipo_loader_run(void (*what)(void *), void *with);
  * forked meanwhile, which then hangs in its next dlopen.  So walks wait for forks and forks for walks, a second at
  * most. */
 int ipo_loader_walk(int (*look)(struct dl_phdr_info *, size_t, void *), void *with);
-/* Has forks wait for walks.  Once, before there are threads of ours. */
+/* Makes forks wait for walks.  Once, before there are threads of ours. */
 void ipo_loader_start(void);

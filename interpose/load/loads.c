@@ -144,7 +144,7 @@ static void announce(const char *path)
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     for (IPO_EACH_SOURCE(source))
         if ((*source)->library && strncmp(file, (*source)->library, strlen((*source)->library)) == 0)
-            (*source)->library_came();
+            (*source)->on_library();
 }
 
 /* Announces the objects that were loaded since the last call to the sources; the first call announces all.  An

@@ -13,6 +13,6 @@ void ipo_loads_live(void);
  * called yet.  Keeps errno. */
 void ipo_loads_check(void);
 
-/* Has the thread call `what(with)` under the loader's lock, and waits for it, 0.2 s at most.  False: another thread is
- * loading, and it will be called later; or our thread does not run.  Any thread of the program. */
+/* Makes the thread call `what(with)` under the loader's lock, and waits for it, 0.2 s at most.  False: another thread
+ * is loading, and it will be called later; or our thread does not run.  Any thread of the program. */
 bool ipo_loads_ask(void (*what)(uintptr_t), uintptr_t with);

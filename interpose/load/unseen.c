@@ -38,12 +38,12 @@ static void write_line(char *folder, const struct trc_head *head, const char *li
     if (fd < 0)
         return;
     if (trc_sys_write(fd, line.text, line.used) < 0)
-        ipo_say("no space for: ", line.text);
+        ipo_log("no space for: ", line.text);
     trc_sys_close(fd);
 }
 
 /* Runs in a process that has recorded nothing; a child of one that has is no rank. */
-__attribute__((destructor)) static void say_unseen(void)
+__attribute__((destructor)) static void log_unseen(void)
 {
     static struct trc_head head;
     static char folder[sizeof ipo_process.folder];

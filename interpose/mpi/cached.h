@@ -65,7 +65,7 @@ static inline struct ipo_cached *ipo_cache_row(struct ipo_thread *thread, uint64
 }
 
 /* Whether the row still has its signature in the thread's table. */
-static inline bool ipo_cache_stands(const struct ipo_cached *cached)
+static inline bool ipo_cache_is_valid(const struct ipo_cached *cached)
 {
     return cached->version == cached->state->version;
 }
@@ -207,7 +207,7 @@ IPO_CONSTANT bool ipo_cache_find(struct ipo_frame *frame, uintptr_t stack, const
             hash = ipo_cache_mix(hash, args[i]);
     const struct ipo_cached *cached = *place = ipo_cache_row(thread, hash);
     if (cached->site != ipo_cache_site(frame->site, row.id) || cached->stamp != ipo_armed_word() || thread->outer ||
-        !ipo_cache_stands(cached) || (ipo_quick_has_key(row, roles) && cached->key != key))
+        !ipo_cache_is_valid(cached) || (ipo_quick_has_key(row, roles) && cached->key != key))
         return false;
     unsigned n = 0;
 #pragma GCC unroll 16
@@ -228,7 +228,7 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
 {
     const uint64_t stamp = ipo_row_stamp();
     if (cached->site != ipo_cache_site(frame->site, id) || !cached->stamp || (cached->stamp ^ stamp) >> 32 ||
-        !ipo_cache_stands(cached))
+        !ipo_cache_is_valid(cached))
         return false;
     uint64_t differ = cached->key ^ frame->key;
     differ |= cached->state->use->sig.call ^ (uint32_t)id; /* a site that is a line of Python may have any bits */
@@ -251,8 +251,8 @@ static inline bool ipo_cache_recall(struct ipo_frame *frame, const struct ipo_ca
 
 /* Stores a described call in its row.  `stamp` was read before the call was described: if describing it made rows
  * stale, this one is stale too. */
-static inline void ipo_cache_keep(const struct ipo_frame *frame, const uintptr_t *args, struct ipo_cached *cached,
-                                  uint64_t stamp)
+static inline void ipo_cache_store(const struct ipo_frame *frame, const uintptr_t *args, struct ipo_cached *cached,
+                                   uint64_t stamp)
 {
     cached->site = ipo_cache_site(frame->site, (enum ipo_call_id)frame->sig.call);
     cached->stamp = stamp;

@@ -183,7 +183,7 @@ void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args)
         return;
     if (__builtin_expect(ipo_negotiation_suspected(frame) && !frame->numbered, 0))
         ipo_negotiation_describe(frame, args);
-    ipo_take_number(frame);
+    ipo_assign_number(frame);
 }
 
 void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args)

@@ -93,7 +93,7 @@ void ipo_comm_define(struct ipo_comm *comm)
                                  .created_by = comm->made_by};
     put_members(put_members((char *)(def + 1), comm->local), comm->remote);
     trc_writer_define(&ipo_process.writer, TRC_DEF_COMM, comm->id, comm->path, comm->asked, def, bytes, NULL, 0);
-    ipo_arena_give(def, bytes);
+    ipo_arena_release(def, bytes);
     if (comm->in_doubt)
         trc_writer_define(&ipo_process.writer, TRC_DEF_DOUBT, comm->id, 0, comm->doubt_from, NULL, 0, NULL, 0);
 }
@@ -121,12 +121,12 @@ static struct ipo_comm *make_comm(void)
 static void release_comm(struct ipo_comm *comm)
 {
     comm->id = 0;
-    ipo_families_gone(&comm->families);
+    ipo_families_forget(&comm->families);
     ipo_members_drop(comm->local);
     ipo_members_drop(comm->remote);
-    ipo_comm_topology_gone(comm);
-    ipo_arena_give(comm->messages, (size_t)comm->messages_n * 2 * sizeof *comm->messages);
-    ipo_arena_give(comm, sizeof *comm);
+    ipo_comm_topology_free(comm);
+    ipo_arena_release(comm->messages, (size_t)comm->messages_n * 2 * sizeof *comm->messages);
+    ipo_arena_release(comm, sizeof *comm);
 }
 
 /* Freed communicators, the oldest first: requests and calls of other threads may still have a pointer to them. */
@@ -153,7 +153,7 @@ static void find_peers(struct ipo_comm *comm)
     comm->peers_n = peers ? peers->n : 0;
 }
 
-/* Takes the parent's list where it is equal, so that one is kept for both. */
+/* Shares the parent's list where it is equal. */
 static struct ipo_members *share_members(struct ipo_members *members, const struct ipo_comm *parent)
 {
     struct ipo_members *theirs = parent && ipo_members_same(members, parent->local)    ? parent->local
@@ -211,7 +211,7 @@ static struct ipo_comm *copy_comm(struct ipo_comm *parent, uint32_t call)
 /* Communicators beyond this number are defined when they are used: a program may make and free them in a loop. */
 #define DEFINED_AT_ONCE 4096u
 
-static struct ipo_comm *keep_comm(struct ipo_table *table, uintptr_t handle, struct ipo_comm *comm)
+static struct ipo_comm *add_comm(struct ipo_table *table, uintptr_t handle, struct ipo_comm *comm)
 {
     if (comm && (comm->id <= DEFINED_AT_ONCE || comm->asked) && !comm->defined)
         ipo_comm_define(comm);
@@ -231,7 +231,7 @@ struct ipo_comm *ipo_comm_made(uintptr_t handle, struct ipo_comm *parent, uint32
     struct ipo_comm *comm = learn_comm(handle, parent, call);
     if (comm)
         comm->asked = asked;
-    keep_comm(&comms, handle, comm);
+    add_comm(&comms, handle, comm);
     __atomic_fetch_add(&ipo_process.writer.head->slow_ticks, ipo_ticks() - begin, __ATOMIC_RELAXED);
     errno = kept;
     return comm;
@@ -241,7 +241,7 @@ void ipo_comm_copied(uintptr_t handle, struct ipo_comm *parent, uint32_t call)
 {
     handle = ipo_handle(handle);
     if (parent && handle && handle != ipo_abi.comm_null)
-        keep_comm(&comms, handle, copy_comm(parent, call));
+        add_comm(&comms, handle, copy_comm(parent, call));
 }
 
 struct ipo_comm *ipo_comm(uintptr_t handle)
@@ -299,7 +299,7 @@ struct ipo_comm *ipo_object_made(uintptr_t handle, struct ipo_comm *parent, uint
     ipo_comm_define(comm);
     trc_writer_define(&ipo_process.writer, file_name ? TRC_DEF_FILE : TRC_DEF_WIN, comm->object, comm->id, 0, NULL, 0,
                       file_name, file_name ? strnlen(file_name, 1024) : 0);
-    return keep_comm(&objects, handle, comm);
+    return add_comm(&objects, handle, comm);
 }
 
 struct ipo_comm *ipo_object(uintptr_t handle)
@@ -338,7 +338,7 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
 
 /* ---- communicators of NCCL */
 
-void ipo_comm_foreign_gone(struct ipo_comm *comm)
+void ipo_comm_foreign_forget(struct ipo_comm *comm)
 {
     park_comm(comm);
 }

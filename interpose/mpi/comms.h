@@ -23,7 +23,7 @@ struct ipo_epoch_group {
 };
 
 struct ipo_comm {
-    uint64_t magic; /* NCCL: names the communicators that grow out of it.  First member: ipo_arena_give changes it */
+    uint64_t magic; /* NCCL: names the communicators that grow out of it.  First member: ipo_arena_release changes it */
     uint64_t identity;
     uint32_t id;                     /* 0: it was freed, and its place will be used again */
     int32_t rank, size, remote_size; /* remote_size 0: intracommunicator */
@@ -105,7 +105,7 @@ struct ipo_comm *ipo_comm_foreign(uint64_t identity, uint64_t parent, int32_t ra
                                   uint32_t call);
 
 /* Forgets a communicator of ipo_comm_foreign that was destroyed. */
-void ipo_comm_foreign_gone(struct ipo_comm *comm);
+void ipo_comm_foreign_forget(struct ipo_comm *comm);
 
 /* Returns the communicator's counters of messages, a pair (sent, received) for each rank; made at the first call.
  * NULL: no room. */
@@ -123,5 +123,5 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank);
 
 /* Fills the topology members by asking MPI; once, at the first neighbourhood collective. */
 void ipo_comm_topology(struct ipo_comm *comm, uintptr_t handle);
-/* Gives the memory of the topology members back; nobody may use the communicator any more. */
-void ipo_comm_topology_gone(struct ipo_comm *comm);
+/* Frees the memory of the topology members back; nobody may use the communicator any more. */
+void ipo_comm_topology_free(struct ipo_comm *comm);

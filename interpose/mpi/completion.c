@@ -212,7 +212,7 @@ static void complete_request(struct ipo_thread *thread, uint32_t at, uintptr_t v
     struct ipo_request *entry = NULL;
     if (!shared)
         entry = ipo_process.concurrent ? thread->entries[at] : ipo_request_find(handle);
-    const struct ipo_request *request = shared ? ipo_shared_take(thread, variable) : entry;
+    const struct ipo_request *request = shared ? ipo_shared_remove(thread, variable) : entry;
     if (!request) {
         __atomic_fetch_add(&ipo_process.writer.head->unknown_requests, 1, __ATOMIC_RELAXED);
         return;
@@ -341,7 +341,7 @@ void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args)
         if (save_requests(frame, args) && frame->call == &ipo_calls[IPO_Cancel])
             frame->handle = (uintptr_t)find_saved(frame->thread);
     } else if (frame->call->frees)
-        ipo_keep_handle(frame, args);
+        ipo_save_handle(frame, args);
 }
 
 void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args)
@@ -374,7 +374,7 @@ void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args)
         return;
     }
     uintptr_t variable = ipo_request_variable(frame->thread, ipo_arg(frame->call, args, ROLE_REQUEST_INOUT), 0);
-    const struct ipo_request *request = shared ? ipo_shared_take(frame->thread, variable) : entry;
+    const struct ipo_request *request = shared ? ipo_shared_remove(frame->thread, variable) : entry;
     if (!request)
         return;
     /* The program gives up an active request: it will never complete, so the trace ends it here. */

@@ -171,7 +171,7 @@ static void describe_members(const struct contents *of, const struct envelope *e
         describe(member, one, depth + 1);
         const uint64_t listed = n > 1 ? e->counts ? (uint64_t)of->counts[i + 1] : (uint64_t)of->integers[i + 1] : 0;
         put_times(out, one, n > 1 ? listed : one->size ? out->size / one->size : 0);
-        ipo_arena_give(one, sizeof *one);
+        ipo_arena_release(one, sizeof *one);
         /* MPI gave a handle of its own for each member that is made of others. */
         if (ask_envelope(member, &inner) && inner.types)
             ((int (*)(void *))ipo_own[IPO_Type_free])((char *)of->types + i * ipo_abi.handle_bytes);
@@ -198,7 +198,7 @@ static void describe_derived(uintptr_t datatype, const struct envelope *e, struc
         describe_members(&of, e, out, depth);
     else
         out->length = TEXT;
-    ipo_arena_give(memory, bytes);
+    ipo_arena_release(memory, bytes);
 }
 
 /* Fills *out, which is zero. */
@@ -217,8 +217,8 @@ static void describe(uintptr_t datatype, struct signature *out, unsigned depth)
 
 /* ---- datatypes of a thread -------------------------------------------------------------------------------------- */
 
-/* Keeps a signature's text.  Returns its hash; 0: it is not known. */
-static uint64_t keep_signature(const struct signature *sig)
+/* Stores a signature's text.  Returns its hash; 0: it is not known. */
+static uint64_t store_signature(const struct signature *sig)
 {
     if (sig->length == 0 || sig->length >= TEXT)
         return 0;
@@ -248,9 +248,9 @@ static __attribute__((noinline, cold)) const struct ipo_type *ask_type(struct ip
         describe(datatype, sig, 0);
     *slot = (struct ipo_type){.handle = size >= 0 ? datatype : 0,
                               .size = (uint64_t)size,
-                              .signature = sig ? keep_signature(sig) : 0,
+                              .signature = sig ? store_signature(sig) : 0,
                               .stamp = stamp};
-    ipo_arena_give(sig, sizeof *sig);
+    ipo_arena_release(sig, sizeof *sig);
     errno = kept_errno;
     return size >= 0 ? slot : NULL;
 }

@@ -188,7 +188,7 @@ void ipo_mark_poll(struct ipo_frame *frame)
     state->completed_version = stream->state[frame->index].version;
 }
 
-void ipo_take_number(struct ipo_frame *frame)
+void ipo_assign_number(struct ipo_frame *frame)
 {
     frame->sig.flags |= TRC_SIG_COLL;
     if (!frame->numbered)

@@ -54,8 +54,8 @@ static inline struct ipo_comm *ipo_request_comm(const struct ipo_request *reques
  * collectives on its communicator is in doubt from here on. */
 void ipo_collective_failed(struct ipo_frame *frame);
 
-/* Gives the call its number among the collectives of frame->comm; once a call. */
-void ipo_take_number(struct ipo_frame *frame);
+/* Assigns the call its number among the collectives of frame->comm; once a call. */
+void ipo_assign_number(struct ipo_frame *frame);
 
 /* The class of an MPI error code; 0: not known. */
 int ipo_error_class(int error);
@@ -104,7 +104,7 @@ void ipo_started(struct ipo_frame *frame, const uintptr_t *args);
 extern IPO_OURS bool ipo_status_known;
 
 /* Before a call that frees an object: keeps its handle, which the call overwrites.  Nested calls, too. */
-void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args);
+void ipo_save_handle(struct ipo_frame *frame, const uintptr_t *args);
 /* Learns the objects that a successful call made, and forgets the objects that it freed.  Nested calls, too. */
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 

@@ -20,7 +20,7 @@ static unsigned families;
 /* A lock that is held for some dozen instructions.  A thread that cannot take it does without a number. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-static bool take_lock(void)
+static bool lock(void)
 {
     for (int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++) {
         if (i == PATIENT)
@@ -46,8 +46,8 @@ static struct ipo_family **find_place(uint64_t key)
 bool ipo_family_next(uint64_t key, struct ipo_family **of_parent, uint64_t *number)
 {
     struct ipo_family *fresh = ipo_arena_get(sizeof *fresh);
-    if (!take_lock()) {
-        ipo_arena_give(fresh, sizeof *fresh);
+    if (!lock()) {
+        ipo_arena_release(fresh, sizeof *fresh);
         return false;
     }
     struct ipo_family **at = find_place(key), *found = *at;
@@ -64,13 +64,13 @@ bool ipo_family_next(uint64_t key, struct ipo_family **of_parent, uint64_t *numb
     if (found)
         *number = found->number++;
     release_lock();
-    ipo_arena_give(fresh, sizeof *fresh);
+    ipo_arena_release(fresh, sizeof *fresh);
     return found != NULL;
 }
 
-void ipo_families_gone(struct ipo_family **of_parent)
+void ipo_families_forget(struct ipo_family **of_parent)
 {
-    if (!*of_parent || !take_lock())
+    if (!*of_parent || !lock())
         return;
     struct ipo_family *gone = *of_parent;
     *of_parent = NULL;
@@ -82,6 +82,6 @@ void ipo_families_gone(struct ipo_family **of_parent)
     release_lock();
     for (struct ipo_family *next; gone; gone = next) {
         next = gone->of_parent;
-        ipo_arena_give(gone, sizeof *gone);
+        ipo_arena_release(gone, sizeof *gone);
     }
 }

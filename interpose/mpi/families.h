@@ -14,4 +14,4 @@ struct ipo_family;
 bool ipo_family_next(uint64_t family, struct ipo_family **of_parent, uint64_t *number);
 
 /* Frees the list of a parent that was freed itself. */
-void ipo_families_gone(struct ipo_family **of_parent);
+void ipo_families_forget(struct ipo_family **of_parent);

@@ -28,7 +28,7 @@ static atomic_bool lost; /* something was not followed: nothing is certain */
 /* A lock that is held for some dozen instructions; who cannot take it gives up, for good. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-static bool take_lock(void)
+static bool lock(void)
 {
     for (int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++) {
         if (i == PATIENT) {
@@ -51,7 +51,7 @@ void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint6
     if (!handle || handle == ipo_abi.comm_null || handle == ipo_abi.group_empty || handle == ipo_abi.datatype_null)
         return;
     struct living *fresh = ipo_arena_get(sizeof *fresh);
-    bool kept = fresh && take_lock();
+    bool kept = fresh && lock();
     if (kept && count < MOST) {
         struct living **at = find_bucket(kind, handle);
         *fresh = (struct living){.next = *at, .handle = handle, .site = site, .call = call, .kind = kind};
@@ -63,7 +63,7 @@ void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint6
         atomic_flag_clear_explicit(&busy, memory_order_release);
     if (!kept || fresh)
         atomic_store(&lost, true);
-    ipo_arena_give(fresh, sizeof *fresh);
+    ipo_arena_release(fresh, sizeof *fresh);
 }
 
 /* Returns the place of the pointer to the object; the lock is held. */
@@ -77,16 +77,16 @@ static struct living **find(enum ipo_makes kind, uintptr_t handle)
 
 bool ipo_living_is(enum ipo_makes kind, uintptr_t handle)
 {
-    if (!take_lock())
+    if (!lock())
         return false;
     bool is = *find(kind, handle) != NULL;
     atomic_flag_clear_explicit(&busy, memory_order_release);
     return is;
 }
 
-void ipo_living_gone(enum ipo_makes kind, uintptr_t handle)
+void ipo_living_forget(enum ipo_makes kind, uintptr_t handle)
 {
-    if (!take_lock())
+    if (!lock())
         return;
     struct living **at = find(kind, handle), *gone = *at;
     if (gone) {
@@ -94,7 +94,7 @@ void ipo_living_gone(enum ipo_makes kind, uintptr_t handle)
         count--;
     }
     atomic_flag_clear_explicit(&busy, memory_order_release);
-    ipo_arena_give(gone, sizeof *gone);
+    ipo_arena_release(gone, sizeof *gone);
 }
 
 /* ---- objects that were not freed */
@@ -131,7 +131,7 @@ void ipo_living_write(void)
         [IPO_MAKES_COMM] = "communicator", [IPO_MAKES_GROUP] = "group", [IPO_MAKES_TYPE] = "datatype",
         [IPO_MAKES_OP] = "operation",      [IPO_MAKES_WIN] = "window",  [IPO_MAKES_FILE] = "file"};
     _Static_assert(sizeof what / sizeof *what == IPO_MAKES_FILE + 1, "a row each");
-    if (atomic_load(&lost) || !take_lock())
+    if (atomic_load(&lost) || !lock())
         return;
     for (unsigned i = 0; i < BUCKETS; i++)
         for (const struct living *one = bucket[i]; one; one = one->next)

@@ -8,7 +8,7 @@
 /* A call has made an object at `site`.  Handles may be given out several times (groups): each must be freed. */
 void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint64_t site);
 /* A call has freed the object; nothing where it is not known. */
-void ipo_living_gone(enum ipo_makes kind, uintptr_t handle);
+void ipo_living_forget(enum ipo_makes kind, uintptr_t handle);
 
 /* Whether the object was made and not freed, as far as is known. */
 bool ipo_living_is(enum ipo_makes kind, uintptr_t handle);

@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) bool read_words(uint64_t at, const 
 
 /* A call that was left is soon overwritten by other frames: the return address above its stack frame by the next call
  * of the same function, the wrapper's data below it by deeper calls. */
-bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame)
+bool ipo_mark_is_valid(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
     const uint64_t outer = (uintptr_t)thread->outer;
     uint64_t mark[2], site; /* the stack frame's address and the thread; the frame's return address */

@@ -94,7 +94,7 @@ struct ipo_members *ipo_members_share(struct ipo_members *members)
 void ipo_members_drop(struct ipo_members *members)
 {
     if (members && atomic_fetch_sub(&members->users, 1) == 1)
-        ipo_arena_give(members, count_bytes(members->n));
+        ipo_arena_release(members, count_bytes(members->n));
 }
 
 bool ipo_members_same(const struct ipo_members *a, const struct ipo_members *b)

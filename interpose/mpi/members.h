@@ -26,9 +26,9 @@ struct ipo_members *ipo_members_of_group(uintptr_t group);
 /* A list of one world rank, with a reference; NULL: no room. */
 struct ipo_members *ipo_members_one(int32_t rank);
 
-/* Takes another reference; returns `members`, which may be NULL. */
+/* Adds a reference; returns `members`, which may be NULL. */
 struct ipo_members *ipo_members_share(struct ipo_members *members);
-/* Gives a reference back; with the last one the memory is free.  NULL does nothing. */
+/* Drops a reference; with the last one the memory is free.  NULL does nothing. */
 void ipo_members_drop(struct ipo_members *members);
 
 /* Whether these are all ranks of the world in their order; false for NULL. */

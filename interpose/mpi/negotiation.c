@@ -4,7 +4,7 @@
 #include "interpose/mpi/describe.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/base/safe_read.h"
-#include "trace/writer/said.h"
+#include "trace/writer/round.h"
 
 #define CONTROLS   64u       /* communicators with a loop: one a process set */
 #define SHORT_LIST 64u       /* lists up to this size are compared with the one before: empty ones, above all */
@@ -27,12 +27,12 @@ struct ipo_negotiation {
     uint64_t last_end; /* end of the last AND */
     uint64_t long_ticks;
     bool is_or;
-    uint32_t words;              /* words of the round under way */
-    uint64_t in[TRC_SAID_WORDS]; /* words that this rank puts in */
-    uint32_t said_words[2];      /* words of the last AND and OR */
-    uint64_t said_in[2][TRC_SAID_WORDS], said_out[2][TRC_SAID_WORDS];
+    uint32_t words;               /* words of the round under way */
+    uint64_t in[TRC_ROUND_WORDS]; /* words that this rank puts in */
+    uint32_t round_words[2];      /* words of the last AND and OR */
+    uint64_t said_in[2][TRC_ROUND_WORDS], said_out[2][TRC_ROUND_WORDS];
     struct list request, response;
-    unsigned char heard[TRC_SAID_KEPT]; /* a list, copied out of the program's buffer */
+    unsigned char heard[TRC_ROUND_BYTES]; /* a list, copied out of the program's buffer */
 };
 
 static struct ipo_negotiation controls[CONTROLS];
@@ -64,7 +64,7 @@ static bool is_bit_round(struct ipo_frame *frame, const uintptr_t *args, bool *i
         return false;
     *is_or = op == ipo_abi.ops[TRC_REDUCTION_BOR];
     uint64_t n = ipo_count(call, args, ROLE_SEND_COUNT);
-    return (*is_or || op == ipo_abi.ops[TRC_REDUCTION_BAND]) && n > 0 && n <= TRC_SAID_WORDS &&
+    return (*is_or || op == ipo_abi.ops[TRC_REDUCTION_BAND]) && n > 0 && n <= TRC_ROUND_WORDS &&
            ipo_type_size(frame->thread, ipo_arg(call, args, ROLE_SEND_TYPE)) == sizeof(uint64_t);
 }
 
@@ -101,7 +101,7 @@ static bool is_part_of_negotiation(const struct ipo_negotiation *state, enum ste
 bool ipo_negotiation_begin(struct ipo_comm *comm, bool is_or, uintptr_t words, uint32_t n)
 {
     struct ipo_negotiation *state = get_negotiation(comm);
-    if (!state || n > TRC_SAID_WORDS || (n && !ipo_safe_read(words, state->in, n * sizeof *state->in)))
+    if (!state || n > TRC_ROUND_WORDS || (n && !ipo_safe_read(words, state->in, n * sizeof *state->in)))
         return false;
     state->proven = true;
     state->is_or = is_or;
@@ -150,12 +150,12 @@ static void learn_ticks(struct ipo_negotiation *state)
 static bool write_round(struct ipo_frame *frame, uintptr_t result)
 {
     struct ipo_negotiation *state = frame->comm->negotiation;
-    uint64_t out[TRC_SAID_WORDS];
+    uint64_t out[TRC_ROUND_WORDS];
     const uint32_t n = state->words, bytes = n * (uint32_t)sizeof *out;
     if (!ipo_safe_read(result, out, bytes))
         return false;
     uint64_t *said_in = state->said_in[state->is_or], *said_out = state->said_out[state->is_or];
-    uint64_t differ = state->said_words[state->is_or] ^ n;
+    uint64_t differ = state->round_words[state->is_or] ^ n;
     for (uint32_t i = 0; i < n; i++)
         differ |= (said_in[i] ^ state->in[i]) | (said_out[i] ^ out[i]);
     uint64_t paused = frame->end - (state->is_or ? frame->begin : state->last_end);
@@ -167,33 +167,33 @@ static bool write_round(struct ipo_frame *frame, uintptr_t result)
     uint64_t round = state->is_or ? state->rounds - 1 : state->rounds++;
     if (!differ && !is_long && trc_stream_folding(&frame->thread->stream))
         return true;
-    state->said_words[state->is_or] = n;
+    state->round_words[state->is_or] = n;
     memcpy(said_in, state->in, bytes);
     memcpy(said_out, out, bytes);
-    struct trc_said said = {.kind = state->is_or ? TRC_SAID_OR : TRC_SAID_AND,
-                            .comm = frame->comm->id,
-                            .sequence = frame->sequence,
-                            .round = round,
-                            .part = {said_in, said_out},
-                            .size = {bytes, bytes}};
-    trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
+    struct trc_round said = {.kind = state->is_or ? TRC_ROUND_OR : TRC_ROUND_AND,
+                             .comm = frame->comm->id,
+                             .sequence = frame->sequence,
+                             .round = round,
+                             .part = {said_in, said_out},
+                             .size = {bytes, bytes}};
+    trc_stream_add_round(&frame->thread->stream, frame->begin, frame->end, &said);
     return true;
 }
 
 /* Ends a round of a loop without a cache, which makes no ANDs. */
 static void end_without_cache(struct ipo_negotiation *state)
 {
-    state->rounds += state->said_words[0] == 0;
+    state->rounds += state->round_words[0] == 0;
 }
 
-static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr_t buffer, uint64_t size)
+static bool write_list(struct ipo_frame *frame, enum trc_round_kind kind, uintptr_t buffer, uint64_t size)
 {
     struct ipo_negotiation *state = frame->comm->negotiation;
-    struct list *last = kind == TRC_SAID_REQUEST ? &state->request : &state->response;
+    struct list *last = kind == TRC_ROUND_REQUEST ? &state->request : &state->response;
     const unsigned char *bytes = state->heard;
     if (!buffer || !size)
         return true; /* the root's own part */
-    if (!ipo_safe_read(buffer, state->heard, size < TRC_SAID_KEPT ? size : TRC_SAID_KEPT))
+    if (!ipo_safe_read(buffer, state->heard, size < TRC_ROUND_BYTES ? size : TRC_ROUND_BYTES))
         return false;
     bool is_short = size <= SHORT_LIST;
     if (is_short && last->size == size && memcmp(last->bytes, bytes, size) == 0 &&
@@ -202,22 +202,22 @@ static bool write_list(struct ipo_frame *frame, enum trc_said_kind kind, uintptr
     last->size = is_short ? (uint32_t)size : 0;
     if (is_short)
         memcpy(last->bytes, bytes, size);
-    struct trc_said said = {.kind = kind,
-                            .comm = frame->comm->id,
-                            .sequence = frame->sequence,
-                            .round = state->rounds - (state->said_words[0] > 0),
-                            .part = {bytes},
-                            .size = {size > UINT32_MAX ? UINT32_MAX : (uint32_t)size}};
-    trc_stream_said(&frame->thread->stream, frame->begin, frame->end, &said);
+    struct trc_round said = {.kind = kind,
+                             .comm = frame->comm->id,
+                             .sequence = frame->sequence,
+                             .round = state->rounds - (state->round_words[0] > 0),
+                             .part = {bytes},
+                             .size = {size > UINT32_MAX ? UINT32_MAX : (uint32_t)size}};
+    trc_stream_add_round(&frame->thread->stream, frame->begin, frame->end, &said);
     return true;
 }
 
-bool ipo_negotiation_say(struct ipo_frame *frame, enum trc_said_kind kind, uintptr_t bytes, uint64_t size)
+bool ipo_negotiation_write(struct ipo_frame *frame, enum trc_round_kind kind, uintptr_t bytes, uint64_t size)
 {
-    if (kind == TRC_SAID_AND || kind == TRC_SAID_OR)
+    if (kind == TRC_ROUND_AND || kind == TRC_ROUND_OR)
         return write_round(frame, bytes);
     bool good = write_list(frame, kind, bytes, size);
-    if (kind == TRC_SAID_RESPONSE)
+    if (kind == TRC_ROUND_RESPONSE)
         end_without_cache(frame->comm->negotiation);
     return good;
 }
@@ -247,10 +247,10 @@ bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args)
     } else {
         enum step step = find_step(frame, args), expected = state->step;
         if (is_round && step == REQUESTS)
-            is_round = write_list(frame, TRC_SAID_REQUEST, ipo_arg(call, args, ROLE_SEND_BUFFER),
+            is_round = write_list(frame, TRC_ROUND_REQUEST, ipo_arg(call, args, ROLE_SEND_BUFFER),
                                   ipo_count(call, args, ROLE_SEND_COUNT));
         if (is_round && step == RESPONSES && expected == RESPONSES)
-            is_round = write_list(frame, TRC_SAID_RESPONSE, ipo_arg(call, args, ROLE_RECEIVE_BUFFER),
+            is_round = write_list(frame, TRC_ROUND_RESPONSE, ipo_arg(call, args, ROLE_RECEIVE_BUFFER),
                                   ipo_count(call, args, ROLE_SEND_COUNT));
         follow_steps(state, step);
     }

@@ -11,7 +11,7 @@
 
 #include "interpose/core/state.h"
 #include "interpose/mpi/record.h"
-#include "trace/writer/said.h"
+#include "trace/writer/round.h"
 
 struct ipo_negotiation; /* state of one communicator; never given back */
 
@@ -30,7 +30,7 @@ void ipo_negotiation_describe(struct ipo_frame *frame, const uintptr_t *args);
 bool ipo_negotiation_begin(struct ipo_comm *comm, bool is_or, uintptr_t words, uint32_t n);
 /* After such a round: writes its resulting words, or its list of `size` bytes, if they are new.  False: they cannot be
  * read. */
-bool ipo_negotiation_say(struct ipo_frame *frame, enum trc_said_kind kind, uintptr_t bytes, uint64_t size);
+bool ipo_negotiation_write(struct ipo_frame *frame, enum trc_round_kind kind, uintptr_t bytes, uint64_t size);
 
 /* After the call, on a communicator that has a negotiation.  True: it was a round, and it is recorded now. */
 bool ipo_negotiation_finish(struct ipo_frame *frame, const uintptr_t *args);

@@ -9,10 +9,10 @@
 
 #include <errno.h>
 
-static void take_sequence(struct ipo_frame *frame)
+static void next_sequence(struct ipo_frame *frame)
 {
     if (frame->comm)
-        ipo_take_number(frame);
+        ipo_assign_number(frame);
 }
 
 static void use_comm(struct ipo_frame *frame, struct ipo_comm *comm)
@@ -23,7 +23,7 @@ static void use_comm(struct ipo_frame *frame, struct ipo_comm *comm)
 }
 
 /* A call that frees an object overwrites the program's handle, so it is read before. */
-void ipo_keep_handle(struct ipo_frame *frame, const uintptr_t *args)
+void ipo_save_handle(struct ipo_frame *frame, const uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     const uintptr_t *file =
@@ -103,7 +103,7 @@ void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args)
     const struct ipo_call *call = frame->call;
     const uint32_t id = frame->sig.call;
     if (call->frees)
-        ipo_living_gone((enum ipo_makes)call->frees, frame->handle);
+        ipo_living_forget((enum ipo_makes)call->frees, frame->handle);
     if (call->makes && !frame->nested)
         ipo_living_made((enum ipo_makes)call->makes, made_handle(call, args), id, frame->sig.site);
     if (ipo_has(call, ROLE_COMM_INOUT))
@@ -124,7 +124,7 @@ void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args)
     const struct ipo_call *call = frame->call;
     struct ipo_comm *comm = NULL;
     if (ipo_has(call, ROLE_COMM_INOUT) || ipo_has(call, ROLE_HANDLE_INOUT)) {
-        ipo_keep_handle(frame, args);
+        ipo_save_handle(frame, args);
         comm = frame->comm;
     } else if (ipo_has(call, ROLE_COMM)) {
         comm = ipo_comm(ipo_arg(call, args, ROLE_COMM));
@@ -170,7 +170,7 @@ void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
     if (ipo_has(call, ROLE_COMM_INOUT) || ipo_has(call, ROLE_WINDOW_INOUT) || ipo_has(call, ROLE_FILE_INOUT)) {
-        ipo_keep_handle(frame, args);
+        ipo_save_handle(frame, args);
         use_comm(frame, frame->comm);
     } else if (ipo_has(call, ROLE_WINDOW)) {
         use_comm(frame, ipo_object(ipo_handle(ipo_arg(call, args, ROLE_WINDOW))));
@@ -184,7 +184,7 @@ void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
     if (ipo_has(call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
     if (!is_partial(frame->sig.call))
-        take_sequence(frame);
+        next_sequence(frame);
 }
 
 void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args)
@@ -271,7 +271,7 @@ void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args)
     if (group)
         frame->sig.tag = (int32_t)group;
     if (call->opclass == TRC_OP_RMA_FENCE)
-        take_sequence(frame);
+        next_sequence(frame);
 }
 
 /* ---- files */
@@ -285,7 +285,7 @@ void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args)
     if (ipo_has(call, ROLE_REQUEST_OUT))
         sig->flags |= TRC_SIG_START;
     if (call->opclass == TRC_OP_IO_COLL)
-        take_sequence(frame);
+        next_sequence(frame);
     /* The size of the buffer; the status, where there is one, has the bytes that were moved. */
     if (ipo_has(call, ROLE_SEND_COUNT))
         sig->sent = ipo_bytes(frame, args, ROLE_SEND_COUNT, ROLE_SEND_TYPE);

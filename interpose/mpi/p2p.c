@@ -8,7 +8,7 @@ static int get_int(const struct ipo_frame *frame, const uintptr_t *args, enum ip
     return (int)ipo_arg(frame->call, args, role);
 }
 
-static void take_comm(struct ipo_frame *frame, const uintptr_t *args)
+static void store_comm(struct ipo_frame *frame, const uintptr_t *args)
 {
     frame->comm = ipo_comm(ipo_arg(frame->call, args, ROLE_COMM));
     frame->sig.comm = frame->comm ? ipo_comm_id(frame->comm) : 0;
@@ -41,7 +41,7 @@ static void describe_in(struct ipo_frame *frame, const uintptr_t *args)
 
 void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args)
 {
-    take_comm(frame, args);
+    store_comm(frame, args);
     describe_out(frame, args);
     if (trc_opclass_is(frame->call->opclass, TRC_FACT_SYNC))
         frame->sig.flags |= TRC_SIG_SYNC;
@@ -51,7 +51,7 @@ void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args)
 
 void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args)
 {
-    take_comm(frame, args);
+    store_comm(frame, args);
     describe_in(frame, args);
     if (ipo_has(frame->call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
@@ -139,7 +139,7 @@ void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args)
 
 void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args)
 {
-    take_comm(frame, args);
+    store_comm(frame, args);
     frame->sig.source = ipo_world_rank(frame->comm, get_int(frame, args, ROLE_SOURCE));
     int tag = get_int(frame, args, ROLE_RECEIVE_TAG);
     frame->sig.rtag = tag == ipo_abi.any_tag ? TRC_TAG_ANY : tag;

@@ -109,7 +109,7 @@ static inline void describe_call(struct ipo_frame *frame, const struct ipo_call 
     frame->index = __builtin_expect(frame->late, 0) ? intern_unsized(frame)
                                                     : trc_stream_intern(&frame->thread->stream, &frame->sig);
     if (cached && is_cacheable(frame) && !frame->late)
-        ipo_cache_keep(frame, args, cached, stamp);
+        ipo_cache_store(frame, args, cached, stamp);
 }
 
 /* A call inside another one is recorded with a flag and not counted.  Handles that it makes or frees are followed. */
@@ -118,7 +118,7 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
 {
     if (frame->call->opclass == TRC_OP_ABORT)
         ipo_mpi_aborting((int)ipo_arg(frame->call, args, ROLE_LEVEL));
-    ipo_keep_handle(frame, args);
+    ipo_save_handle(frame, args);
     ipo_site_seen(frame->site);
     frame->sig = ipo_plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;
@@ -178,7 +178,7 @@ static __attribute__((noinline, cold)) void describe_late(struct ipo_frame *fram
     describe_class(frame, (uintptr_t *)(uintptr_t)args); /* only `prepare` changes arguments */
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     if (cached && !failed && is_cacheable(frame))
-        ipo_cache_keep(frame, args, cached, stamp);
+        ipo_cache_store(frame, args, cached, stamp);
     if (!failed)
         return;
     frame->sig.flags |= failed;
@@ -255,7 +255,7 @@ __attribute__((cold)) int ipo_leave_cached(struct ipo_frame *frame, const struct
     frame->handle = 0;
     const enum ipo_role status = ipo_has(call, ROLE_STATUS_OUT) ? ROLE_STATUS_OUT : ROLE_STATUSES_OUT;
     frame->status = ipo_status_known ? ipo_arg(call, frame->args, status) : 0;
-    if (frame->thread->outer == frame && ipo_cache_stands(cached))
+    if (frame->thread->outer == frame && ipo_cache_is_valid(cached))
         frame->sig = cached->state->use->sig;
     else /* nested calls dropped it, or a coroutine's: those may have the row */
         describe_again(frame, frame->args);

@@ -62,13 +62,13 @@ int ipo_leave(struct ipo_frame *frame, const uintptr_t *args, int result);
 int ipo_leave_cached(struct ipo_frame *frame, const struct ipo_cached *cached, int result);
 
 /* Returns whether the call that the thread has marked still runs; `frame` belongs to a call below it.  (mark.c) */
-bool ipo_mark_stands(const struct ipo_thread *thread, const struct ipo_frame *frame);
+bool ipo_mark_is_valid(const struct ipo_thread *thread, const struct ipo_frame *frame);
 
 /* Whether a call is made inside another one: its stack frame is below the mark, and the marked call still runs.  A
  * longjmp or a C++ exception may have left that one without ipo_leave. */
 static inline bool ipo_is_inside(const struct ipo_thread *thread, const struct ipo_frame *frame)
 {
-    return __builtin_expect(frame->address < (const void *)thread->outer, 0) && ipo_mark_stands(thread, frame);
+    return __builtin_expect(frame->address < (const void *)thread->outer, 0) && ipo_mark_is_valid(thread, frame);
 }
 
 /* Whether a nested call is the C function that MPICH's Fortran layer calls for the Fortran call under way: the same

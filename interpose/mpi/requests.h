@@ -94,7 +94,7 @@ static inline struct ipo_request *ipo_request_place(uint64_t handle, bool alone)
         return &ipo_requests.slots[at];
     return ipo_request_place_slow(handle);
 }
-/* Takes a request out of the table; its place is free at once. */
+/* Removes a request from the table; its place is free at once. */
 void ipo_request_remove(struct ipo_request *request);
 
 /* Finds a request and hides it from searches during the call that may complete it: MPI may give the handle to another
@@ -107,9 +107,9 @@ void ipo_request_unclaim(uint64_t handle, struct ipo_request *request);
  * starts are distinguished by `variable`, the address of the program's request, and by their order where that fails.
  * The caller fills the place in and publishes it (thread.h).  NULL: memory is short. */
 struct ipo_request *ipo_shared_add(struct ipo_thread *thread, uintptr_t variable);
-/* Takes the start that a completion of the shared handle at `variable` belongs to, perhaps another thread's.  Valid
+/* Removes the start that a completion of the shared handle at `variable` belongs to, perhaps another thread's.  Valid
  * until the calling thread's next call.  NULL: not known. */
-const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable);
+const struct ipo_request *ipo_shared_remove(struct ipo_thread *thread, uintptr_t variable);
 
 /* Calls `tell` with each request in the table; not with starts behind the shared handle.  While no other thread calls
  * MPI. */

@@ -126,9 +126,9 @@ static void copy_around_variable(struct ipo_request *to, const struct ipo_reques
     memcpy(&to->comm, &from->comm, sizeof *to - offsetof(struct ipo_request, comm));
 }
 
-/* Takes a start out of its queue, unless another thread was faster.  Another thread's start is copied: its owner may
+/* Removes a start out of its queue, unless another thread was faster.  Another thread's start is copied: its owner may
  * use the place again at once. */
-static const struct ipo_request *take(struct ipo_thread *thread, struct ipo_request *start, uintptr_t wanted)
+static const struct ipo_request *remove_start(struct ipo_thread *thread, struct ipo_request *start, uintptr_t wanted)
 {
     uintptr_t variable = start ? load_variable(start) : 0;
     if (!is_wanted(variable, wanted) ||
@@ -145,14 +145,14 @@ static const struct ipo_request *take(struct ipo_thread *thread, struct ipo_requ
 }
 
 /* The oldest start of one of the other threads, beginning with the one that had a start last. */
-static const struct ipo_request *take_of_others(struct ipo_thread *thread)
+static const struct ipo_request *remove_of_others(struct ipo_thread *thread)
 {
     struct ipo_thread *const begin = thread->had_start ? thread->had_start : ipo_threads(), *other = begin;
     const struct ipo_request *start = NULL;
     do { /* loops TRC_MAX_THREADS times at most */
         if (other != thread) {
             drop_completed(other, false);
-            start = take(thread, find_near(other, 0), 0);
+            start = remove_start(thread, find_near(other, 0), 0);
             thread->had_start = other;
         }
         other = other->next ? other->next : ipo_threads();
@@ -160,14 +160,14 @@ static const struct ipo_request *take_of_others(struct ipo_thread *thread)
     return start;
 }
 
-const struct ipo_request *ipo_shared_take(struct ipo_thread *thread, uintptr_t variable)
+const struct ipo_request *ipo_shared_remove(struct ipo_thread *thread, uintptr_t variable)
 {
     variable &= ~(uintptr_t)IPO_SHARED_BUSY;
-    const struct ipo_request *start = take(thread, find_near(thread, variable), variable);
+    const struct ipo_request *start = remove_start(thread, find_near(thread, variable), variable);
     if (!start)
-        start = take(thread, find_entry(variable), variable);
+        start = remove_start(thread, find_entry(variable), variable);
     /* A program that has copied its request gets the oldest start: all candidates had finished. */
     if (!start)
-        start = take(thread, find_near(thread, 0), 0);
-    return start || !ipo_process.serialized ? start : take_of_others(thread);
+        start = remove_start(thread, find_near(thread, 0), 0);
+    return start || !ipo_process.serialized ? start : remove_of_others(thread);
 }

@@ -82,7 +82,7 @@ static bool is_foreign(uintptr_t base, const void *bound)
 
 /* fputs of the MPI library: MPICH prints the reason there, just before its launcher kills all
  * ranks. */
-static int say(const char *text, FILE *stream)
+static int print(const char *text, FILE *stream)
 {
     const int result = fputs(text, stream), kept = errno;
     IPO_ASK_SOURCES(said, text);
@@ -95,7 +95,7 @@ static ipo_function find_wrapper(const struct ipo_name *name, const struct ipo_o
 {
     (void)bound;
     if (object->claimed == &mpi_source)
-        return name->table == IPO_NAMES_LIBC && name->row == IPO_LIBC_fputs ? (ipo_function)say : NULL;
+        return name->table == IPO_NAMES_LIBC && name->row == IPO_LIBC_fputs ? (ipo_function)print : NULL;
     if (name->table != IPO_NAMES_MPI || !*ipo_mpi_object() || object->claimed)
         return NULL;
     bool of_tool = *name->text == 'P';

@@ -24,7 +24,7 @@ struct search {
 };
 
 /* Reads the three numbers of a name, which identify it; the library may have appended more. */
-static void take_name(struct search *search, const char *at, const char *end)
+static void parse_name(struct search *search, const char *at, const char *end)
 {
     uint64_t number[3] = {0};
     const char *from = at;
@@ -55,7 +55,7 @@ static int search_segments(struct dl_phdr_info *info, size_t size, void *of)
             continue;
         const char *at = (const char *)begin, *end = at + header->p_memsz;
         while ((at = memmem(at, (size_t)(end - at), prefix, sizeof prefix - 1)) != NULL)
-            take_name(of, at++, end);
+            parse_name(of, at++, end);
     }
     return 0;
 }

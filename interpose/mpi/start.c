@@ -29,7 +29,7 @@ bool ipo_mpi_start(const void *caller)
     ipo_process.concurrent = ipo_process.serialized = true; /* assumed until the thread level is known */
     ipo_calls_prepare(ipo_classes);
     if (!ipo_resolve_all(caller) || !ipo_arm_page() || !ipo_requests_start()) {
-        ipo_say("not recording: ", "no MPI library found");
+        ipo_log("not recording: ", "no MPI library found");
         return false;
     }
     ipo_abi_detect();

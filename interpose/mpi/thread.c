@@ -28,8 +28,8 @@ static bool is_dead(uint32_t tid)
     return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
 }
 
-/* Gives the state of a dead thread to the calling one, unless another thread is faster. */
-static bool take_over(struct ipo_thread *thread, uint32_t tid, uint32_t mine)
+/* Assigns the state of a dead thread to the calling one, unless another thread is faster. */
+static bool adopt(struct ipo_thread *thread, uint32_t tid, uint32_t mine)
 {
     if (!__atomic_compare_exchange_n(&thread->tid, &tid, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
@@ -49,7 +49,7 @@ static _Atomic(struct ipo_thread *) next_look;
 static struct ipo_thread *find_dead(uint32_t mine)
 {
     struct ipo_thread *same = (struct ipo_thread *)ipo_thread_of(mine);
-    if (same && take_over(same, mine, mine))
+    if (same && adopt(same, mine, mine))
         return same;
     const uint32_t all = atomic_load(&known), most = atomic_load(&alive_in_a_row) < all ? LOOKS : FEW;
     for (uint32_t looks = 0; looks < all && looks < most; looks++) {
@@ -59,7 +59,7 @@ static struct ipo_thread *find_dead(uint32_t mine)
         const uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
         if (!is_dead(tid)) {
             atomic_fetch_add(&alive_in_a_row, 1);
-        } else if (take_over(thread, tid, mine)) {
+        } else if (adopt(thread, tid, mine)) {
             atomic_store(&alive_in_a_row, 0);
             return thread;
         }
@@ -103,7 +103,7 @@ struct ipo_thread *ipo_thread_open(void)
     struct ipo_thread *thread = open_thread();
     hopeless = !thread;
     if (thread) {
-        IPO_ASK_SOURCES(thread_came, thread);
+        IPO_ASK_SOURCES(on_thread, thread);
         ipo_thread_current = thread;
     }
     errno = kept;

@@ -57,12 +57,12 @@ static void find_cart_neighbours(struct ipo_comm *comm, uintptr_t handle)
     comm->out_real = comm->in_real;
     comm->out_degree = comm->in_degree;
     define_neighbours(comm, neighbour, neighbour);
-    ipo_arena_give(neighbour, 2 * (size_t)dims * sizeof *neighbour);
+    ipo_arena_release(neighbour, 2 * (size_t)dims * sizeof *neighbour);
 }
 
-void ipo_comm_topology_gone(struct ipo_comm *comm)
+void ipo_comm_topology_free(struct ipo_comm *comm)
 {
-    ipo_arena_give((void *)(uintptr_t)comm->in_real, comm->in_n ? comm->in_n : 1);
+    ipo_arena_release((void *)(uintptr_t)comm->in_real, comm->in_n ? comm->in_n : 1);
 }
 
 static void find_graph_neighbours(struct ipo_comm *comm, uintptr_t handle)

@@ -81,7 +81,7 @@ bool ipo_cache_vary(struct ipo_frame *frame, enum ipo_call_id id, struct ipo_cac
     const struct ipo_cached **recent = &ipo_recent_of(thread, frame->site, frame->stack)->cached, *like = *recent;
     const uint64_t stamp = ipo_armed_word();
     if (!like || like->site != ipo_cache_site(frame->site, id) || like->stamp != stamp || thread->outer ||
-        !ipo_cache_stands(like) || like->key != ipo_cache_in_place(call, frame->args) ||
+        !ipo_cache_is_valid(like) || like->key != ipo_cache_in_place(call, frame->args) ||
         !ipo_path_is(like->path, frame->site, frame->stack, &frame->caller))
         return false;
     if (like->state->use->sig.flags & TRC_SIG_COLL && ipo_negotiation_suspected(frame))

@@ -200,13 +200,13 @@ struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const c
     return comm;
 }
 
-void ipo_nccl_comm_gone(struct ipo_comm *comm)
+void ipo_nccl_comm_forget(struct ipo_comm *comm)
 {
     ipo_table_remove(&reported, make_key(comm->identity, comm->rank));
     if (ipo_table_get(&reported, comm->identity) == comm)
         ipo_table_remove(&reported, comm->identity);
     trc_writer_define(&ipo_process.writer, TRC_DEF_FREE, comm->id, 0, 0, NULL, 0, NULL, 0);
-    ipo_comm_foreign_gone(comm);
+    ipo_comm_foreign_forget(comm);
 }
 
 static struct ipo_comm *ask_comm(const struct ipo_nccl_copy *copy, uintptr_t handle, uint64_t identity, uint64_t parent,
@@ -243,7 +243,7 @@ void ipo_nccl_comm_freed(uintptr_t handle)
         return;
     ipo_table_remove(&comms, handle);
     ipo_cache_forget();
-    ipo_nccl_comm_gone(comm);
+    ipo_nccl_comm_forget(comm);
 }
 
 /* Defines a grown communicator.  Its identity comes from a number at the start of the id; members of the old
@@ -287,7 +287,7 @@ struct ipo_comm *ipo_nccl_comm_coming(const struct ipo_nccl_copy *copy, enum ipo
     return comm;
 }
 
-static void keep_promise(const struct promise *p)
+static void fulfil_promise(const struct promise *p)
 {
     uintptr_t handle = *(const uintptr_t *)p->variable;
     struct ipo_comm *comm = p->comm;
@@ -314,7 +314,7 @@ void ipo_nccl_comms_of_group(bool failed)
 {
     for (uint32_t i = 0; i < promises; i++)
         if (!failed || promised[i].comm) /* after a failure the variable may not hold a handle */
-            keep_promise(&promised[i]);
+            fulfil_promise(&promised[i]);
     promises = 0;
     if (promised)
         munmap(promised, PROMISES * sizeof *promised);
@@ -352,7 +352,7 @@ void ipo_nccl_comm_made(const struct ipo_nccl_copy *copy, enum ipo_nccl_id id, c
         p.parent = parent->identity;
     }
     if (ipo_thread_self()->nccl_depth == 0)
-        keep_promise(&p);
+        fulfil_promise(&p);
     else
         add_promise(p);
 }

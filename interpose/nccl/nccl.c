@@ -243,7 +243,7 @@ static __attribute__((noinline)) void describe_new(struct ipo_frame *frame, enum
 }
 
 /* Notes that the thread is inside this call, and since when. */
-static void go_inside(struct ipo_thread *thread, struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
+static void enter_call(struct ipo_thread *thread, struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_t *args)
 {
     frame->cached = NULL;
     if (!frame->copy || !recall_call(frame, id, args))
@@ -293,7 +293,7 @@ bool ipo_nccl_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const uintptr_
         thread->outer = thread->nccl = frame;
         thread->outer_site = ((const uint64_t *)frame->address)[IPO_FRAME_RETURN];
     }
-    go_inside(thread, frame, id, args);
+    enter_call(thread, frame, id, args);
     ipo_nccl_state_enter(frame, id, args);
     if (frame->gpu_launch)
         frame->begin = ipo_ticks(); /* the call's time does not include recording its events */
@@ -403,7 +403,7 @@ bool ipo_nccl_event_enter(struct ipo_frame *frame, enum ipo_nccl_id id, const ui
     frame->sequence = 0;
     frame->poll = frame->failed = false;
     int kept = errno;
-    go_inside(thread, frame, id, args);
+    enter_call(thread, frame, id, args);
     ipo_nccl_state_event(frame, id, args);
     errno = kept;
     return true;

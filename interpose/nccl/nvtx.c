@@ -244,7 +244,7 @@ static void end_range(struct domain *domain, const struct ipo_nvtx_payload *payl
     bool ends = call.open && (call.id == IPO_NCCL_CommDestroy || call.id == IPO_NCCL_CommAbort);
     ipo_profiler_close(&call);
     if (ends && comm && *ipo_profiler_armed)
-        ipo_nccl_comm_gone(comm);
+        ipo_nccl_comm_forget(comm);
     if (ends && atomic_load(&domain->comms) > 0)
         atomic_fetch_sub(&domain->comms, 1);
 }
@@ -298,7 +298,7 @@ int InitializeInjectionNvtx2(const void *(*table_of)(uint32_t))
             *table[slots[i].at] = slots[i].function;
     table = NULL;
     if (callbacks->functions_of(MODULE_CORE, &table, &size) && table)
-        ipo_nvtx_take_default(table, size);
+        ipo_nvtx_hook_default(table, size);
     return 1;
 }
 

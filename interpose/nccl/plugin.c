@@ -302,7 +302,7 @@ static int end_context(struct context *context)
 {
     if (context) {
         if (context->comm && *ipo_profiler_armed && !is_seen_by_others(context))
-            ipo_nccl_comm_gone(context->comm);
+            ipo_nccl_comm_forget(context->comm);
         context->comm = NULL;
         atomic_store(&context->used, false);
     }

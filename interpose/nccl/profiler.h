@@ -44,4 +44,4 @@ struct ipo_comm *ipo_nccl_comm_reported(uint64_t hash, int rank);
  * `call`: number of the call that makes it.  NULL: no room. */
 struct ipo_comm *ipo_nccl_comm_define(uint64_t hash, int rank, int size, const char *name, uint32_t call);
 /* Forgets a communicator that was destroyed. */
-void ipo_nccl_comm_gone(struct ipo_comm *comm);
+void ipo_nccl_comm_forget(struct ipo_comm *comm);

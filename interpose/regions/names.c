@@ -55,7 +55,7 @@ static uint32_t find_number(const char *text, size_t length)
         if (!there && atomic_compare_exchange_strong(&names[at], &there, mine))
             return at + 1;
         if (is_same(there, text, length)) {
-            ipo_arena_give(mine, sizeof *mine + length); /* another thread was faster */
+            ipo_arena_release(mine, sizeof *mine + length); /* another thread was faster */
             return at + 1;
         }
     }

@@ -110,7 +110,7 @@ static uint64_t start_wide(const wchar_t *text)
     return start(number_of_wide(text));
 }
 
-void ipo_nvtx_take_default(ipo_function **table, unsigned size)
+void ipo_nvtx_hook_default(ipo_function **table, unsigned size)
 {
     const struct {
         unsigned at;

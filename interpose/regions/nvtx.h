@@ -39,4 +39,4 @@ uint64_t ipo_nvtx_start(const struct ipo_nvtx_attributes *with);
 void ipo_nvtx_end(uint64_t range);
 
 /* Fills the slots of the default domain's ranges in, of a table with `size` entries. */
-void ipo_nvtx_take_default(ipo_function **table, unsigned size);
+void ipo_nvtx_hook_default(ipo_function **table, unsigned size);

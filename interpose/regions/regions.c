@@ -39,7 +39,7 @@ void ipo_region_end(uint32_t number)
 }
 
 /* The thread may have entered regions before it is recorded: its first chunk says so. */
-static void take_thread(struct ipo_thread *thread)
+static void add_thread(struct ipo_thread *thread)
 {
     for (uint32_t i = 0; i < regions.depth; i++)
         ipo_region_define(regions.id[i]);
@@ -47,7 +47,7 @@ static void take_thread(struct ipo_thread *thread)
 }
 
 /* The level that the thread's MPI_Pcontrol set is a region: "Pcontrol 2".  0 and less only leave the one before. */
-static void take_level(int level)
+static void set_level(int level)
 {
     static __thread uint32_t number;
     struct ipo_text name = {0};
@@ -61,7 +61,7 @@ static void take_level(int level)
     ipo_region_begin(number = ipo_region_number(name.text));
 }
 
-static const struct ipo_source regions_source = {.name = "regions", .thread_came = take_thread, .level = take_level};
+static const struct ipo_source regions_source = {.name = "regions", .on_thread = add_thread, .level = set_level};
 IPO_SOURCE(regions_source);
 
 /* Table that include/hpctop.h looks for, as programs were compiled with it: members are only added, at the end. */

@@ -11,9 +11,9 @@ void ipo_python_find(void);
 /* Begins a snapshot: reads which threads the interpreter has.  `tid`: the `count` threads of the process.  Our own
  * thread. */
 void ipo_python_begin(const uint32_t *tid, unsigned count);
-/* Takes one line: a word and its fields, up to a NULL.  The texts are valid during the call. */
+/* Receives one line: a word and its fields, up to a NULL.  The texts are valid during the call. */
 typedef void (*ipo_line)(const char *first, const char *const *fields);
-/* Gives the frames of thread `tid` to `put_line`, the innermost first.  *gil: whether the thread holds the GIL.  After
+/* Passes the frames of thread `tid` to `put_line`, the innermost first.  *gil: whether the thread holds the GIL.  After
  * ipo_python_begin, in the same thread. */
 void ipo_python_stack(uint32_t tid, bool *gil, ipo_line put_line);
 

@@ -23,6 +23,6 @@ void ipo_sites_resolve(void);
  * dlclose. */
 void ipo_sites_settle(void);
 
-/* Has each site compared with the object at its address when it is met again: a library was unloaded.  Any
+/* Makes each site be compared with the object at its address when it is met again: a library was unloaded.  Any
  * thread. */
 void ipo_sites_doubt(void);

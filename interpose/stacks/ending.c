@@ -139,7 +139,7 @@ static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
         end->code = code;
         end->signal = handled_signal();
         write_note(end, by);
-        ipo_fatal_take(TRC_STACK_EXIT, "left without MPI_Finalize", &here);
+        ipo_fatal_record(TRC_STACK_EXIT, "left without MPI_Finalize", &here);
     }
     if (!end)
         note_late_exit(by, code);
@@ -157,12 +157,12 @@ void ipo_ending_aborted(void)
         struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
                                  .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
         end->signal = signal;
-        ipo_fatal_take(TRC_STACK_EXIT, "MPI_Abort in a signal's handler", &here);
+        ipo_fatal_record(TRC_STACK_EXIT, "MPI_Abort in a signal's handler", &here);
     }
     errno = kept;
 }
 
-void ipo_ending_said(const char *text)
+void ipo_ending_printed(const char *text)
 {
     const uint64_t *frame = IPO_FRAME_HERE;
     struct trc_end *end = strstr(text, "Fatal error in ") ? this_end() : NULL;
@@ -177,7 +177,7 @@ void ipo_ending_said(const char *text)
     ipo_copy(end->message, sizeof end->message, reason ? reason + 2 : last);
     end->message[strcspn(end->message, "\n")] = 0;
     write_note(end, TRC_END_EXIT);
-    ipo_fatal_take(TRC_STACK_EXIT, "ended by the MPI library", &here);
+    ipo_fatal_record(TRC_STACK_EXIT, "ended by the MPI library", &here);
 }
 
 static void leave(int code)

@@ -53,7 +53,7 @@ static size_t find_index(int number)
 }
 
 /* Runs in the thread that ends the process, maybe on the rest of its stack: system calls and stores only. */
-void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct ipo_crash *from)
+void ipo_fatal_record(enum trc_stack_reason reason, const char *why, const struct ipo_crash *from)
 {
     int kept = errno, nothing = NOTHING;
     if (trc_must_not_ask() || !atomic_load(&ipo_own_runs)) /* nobody would answer */
@@ -101,12 +101,12 @@ void ipo_fatal_seen(int number, const siginfo_t *info, void *context)
         ipo_registers_of(context, &here.at);
         here.overflow = is_overflow(number, info, &here.at);
         if (why)
-            ipo_fatal_take(TRC_STACK_FATAL, why, &here);
+            ipo_fatal_record(TRC_STACK_FATAL, why, &here);
     }
     errno = kept;
 }
 
-/* Has the signal come again, as it came, to the handler that is behind ours: when we return. */
+/* Raises the signal again, as it came, to the handler that is behind ours: when we return. */
 static void send_again(int number, siginfo_t *info)
 {
     if (!ipo_is_fault(number) || info->si_code <= 0)
@@ -213,7 +213,7 @@ void ipo_fatal_round(void)
     int crashed = CRASHED;
     if (!atomic_compare_exchange_strong(&state, &crashed, TAKING))
         return;
-    ipo_stacks_take(crash_reason, crash_why, 0, &crash);
+    ipo_stacks_write(crash_reason, crash_why, 0, &crash);
     atomic_store(&state, TAKEN);
     syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 64, NULL, NULL, 0);
 }

@@ -11,7 +11,7 @@
 /* Installs the handlers.  Once, at the end of the first Init, in the program's thread. */
 void ipo_fatal_start(void);
 
-/* Takes the stacks if a thread waits for them in the handler.  Our own thread, each round. */
+/* Records the stacks if a thread waits for them in the handler.  Our own thread, each round. */
 void ipo_fatal_round(void);
 
 /* Notes that the process is about to die of signal `number`, asks our thread for stacks and waits for them, 3 s at
@@ -19,7 +19,7 @@ void ipo_fatal_round(void);
 void ipo_fatal_seen(int number, const siginfo_t *info, void *context);
 /* Asks our thread for a snapshot, once in the life of the process, and waits for it, 3 s at most.  `why` is a constant;
  * `crash` is copied.  Any thread, also in a handler. */
-void ipo_fatal_take(enum trc_stack_reason reason, const char *why, const struct ipo_crash *crash);
+void ipo_fatal_record(enum trc_stack_reason reason, const char *why, const struct ipo_crash *crash);
 
 /* Notes which signals still come to our handler.  Our own thread, once a second. */
 void ipo_fatal_watch(void);

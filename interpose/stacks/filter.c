@@ -12,7 +12,7 @@ static void note_prctl(long option, long mode, long filter)
 {
     int kept = errno;
     if (option == PR_SET_SECCOMP && (mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && filter)))
-        ipo_filter_comes(false);
+        ipo_filter_prepare(false);
     errno = kept;
 }
 
@@ -20,7 +20,7 @@ static void note_seccomp(long operation, long flags, long filter)
 {
     int kept = errno;
     if (operation == SECCOMP_SET_MODE_STRICT || (operation == SECCOMP_SET_MODE_FILTER && filter))
-        ipo_filter_comes(operation == SECCOMP_SET_MODE_FILTER && flags & SECCOMP_FILTER_FLAG_TSYNC);
+        ipo_filter_prepare(operation == SECCOMP_SET_MODE_FILTER && flags & SECCOMP_FILTER_FLAG_TSYNC);
     errno = kept;
 }
 

@@ -43,7 +43,7 @@ static void remember_theirs(const struct sigaction *action)
 
 /* Installs our handler in front of the current one.  An ignored signal stays ignored, also for programs that are
  * executed. */
-static void go_in_front(void)
+static void install_in_front(void)
 {
     struct sigaction now;
     if (sigaction(SIGBUS, NULL, &now) || is_ours(&now))
@@ -80,7 +80,7 @@ static void handle_bus(int number, siginfo_t *info, void *context)
 
 void ipo_guard_start(void)
 {
-    go_in_front();
+    install_in_front();
     struct sigaction now;
     ipo_process.writer.guarded = !sigaction(SIGBUS, NULL, &now) && is_ours(&now);
 }
@@ -117,7 +117,7 @@ static void restore_front(int number)
 {
     int kept = errno;
     if (is_guarded(number) && ipo_process.pid == (uint32_t)getpid())
-        go_in_front();
+        install_in_front();
     errno = kept;
 }
 

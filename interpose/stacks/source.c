@@ -41,6 +41,6 @@ static const struct ipo_source stacks_source = {.name = "stacks",
                                                 .second = ipo_fatal_watch,
                                                 .round = look_for_triggers,
                                                 .aborting = ipo_ending_aborted,
-                                                .said = ipo_ending_said,
+                                                .said = ipo_ending_printed,
                                                 .stop = ipo_fatal_stop};
 IPO_SOURCE(stacks_source);

@@ -78,7 +78,7 @@ static const char *find_function(uint64_t address, const struct ipo_module *modu
 static void put_native(uint64_t address)
 {
     const struct ipo_module *module = ipo_module_of(address);
-    uint64_t ours = (uint64_t)(uintptr_t)&ipo_stacks_take;
+    uint64_t ours = (uint64_t)(uintptr_t)&ipo_stacks_write;
     if (module && module->code_begin <= ours && ours < module->code_end)
         return; /* our wrappers between program and MPI are not shown */
     struct ipo_text where = {0};
@@ -210,7 +210,7 @@ static bool may_wait_for_child(const char *on)
     return false;
 }
 
-static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t tid, const struct ipo_crash *crash)
+static void add_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t tid, const struct ipo_crash *crash)
 {
     static const char asleep[] = "sleep of a child process";
     static char on[700];
@@ -248,7 +248,7 @@ static void take_thread(struct trc_def_stack def, uint32_t snapshot, uint32_t ti
 
 /* ---- a snapshot -------------------------------------------------------------------------------------------------- */
 
-void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t request_ns, const struct ipo_crash *crash)
+void ipo_stacks_write(enum trc_stack_reason reason, const char *why, uint64_t request_ns, const struct ipo_crash *crash)
 {
     static uint32_t tid[THREADS];
     unsigned all, count = ipo_tasks(tid, THREADS, &all);
@@ -259,10 +259,10 @@ void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t req
     ipo_python_begin(tid, count);
     naming_ends = trc_now_ns() + NAMING_NS;
     if (crash)
-        take_thread(def, snapshot, crash->tid, crash);
+        add_thread(def, snapshot, crash->tid, crash);
     for (unsigned i = 0; i < count && reason != TRC_STACK_EXIT; i++)
         if (!ipo_is_own(tid[i]) && (!crash || tid[i] != crash->tid))
-            take_thread(def, snapshot, tid[i], crash);
+            add_thread(def, snapshot, tid[i], crash);
     used = 0;
     add_line("why", (const char *const[]){why, 0});
     def.flags = TRC_STACK_CLOSING;

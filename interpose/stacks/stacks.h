@@ -13,7 +13,8 @@ struct ipo_crash {
     bool overflow; /* the stack was full */
     struct ipo_cursor at;
 };
-/* Takes a snapshot of all threads and writes it.  `why`: a text for the user, copied; `request_ns`: when it was
+/* Writes a snapshot of all threads and writes it.  `why`: a text for the user, copied; `request_ns`: when it was
  * requested, 0 where nobody did; `crash`: NULL unless the reason is FATAL, or EXIT: then only
  * that thread's stack is taken.  Our own thread. */
-void ipo_stacks_take(enum trc_stack_reason reason, const char *why, uint64_t request_ns, const struct ipo_crash *crash);
+void ipo_stacks_write(enum trc_stack_reason reason, const char *why, uint64_t request_ns,
+                      const struct ipo_crash *crash);

@@ -55,7 +55,7 @@ bool ipo_ending_signal(int number, const siginfo_t *info);
 void ipo_ending_aborted(void);
 /* The MPI library has printed `text`: if it says that an error ends the process, notes that, with the reason, and takes
  * the stack: the launcher may kill the process at once.  In the program's thread. */
-void ipo_ending_said(const char *text);
+void ipo_ending_printed(const char *text);
 /* The wrapper for exit, _exit, _Exit and quick_exit; NULL for other names. */
 void (*ipo_ending_wrapper_of(enum ipo_libc row))(void);
 
@@ -65,5 +65,5 @@ void (*ipo_ending_wrapper_of(enum ipo_libc row))(void);
 /* Notes the folder of requests, before the program can change its directory.  Once, before the first Init, in the
  * program's thread. */
 void ipo_triggers_start(void);
-/* Takes stacks if they are due.  Our own thread, each round. */
+/* Records stacks if they are due.  Our own thread, each round. */
 void ipo_triggers_round(void);

@@ -44,8 +44,8 @@ static void add_seconds(struct ipo_text *line, uint64_t ns)
     ipo_text_add(line, " s");
 }
 
-/* Takes stacks when nothing has moved for HPCTOP_HANG seconds, and again after twice as long; or when one call takes 50
- * times longer than ever. */
+/* Records stacks when nothing has moved for HPCTOP_HANG seconds, and again after twice as long; or when one call takes
+ * 50 times longer than ever. */
 static void check_for_hang(uint64_t now)
 {
     uint64_t progress = ipo_progress();
@@ -77,7 +77,7 @@ static void check_for_hang(uint64_t now)
     } else {
         return;
     }
-    ipo_stacks_take(TRC_STACK_HANG, why.text, 0, NULL);
+    ipo_stacks_write(TRC_STACK_HANG, why.text, 0, NULL);
 }
 
 void ipo_triggers_round(void)
@@ -96,6 +96,6 @@ void ipo_triggers_round(void)
     if (asked && asked != trigger.request_ns) {
         trigger.request_ns = asked;
         trigger.served_ns = now;
-        ipo_stacks_take(TRC_STACK_DEMAND, "asked for by hpctop stacks", asked, NULL);
+        ipo_stacks_write(TRC_STACK_DEMAND, "asked for by hpctop stacks", asked, NULL);
     }
 }

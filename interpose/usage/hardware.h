@@ -8,7 +8,7 @@
 
 /* Begins, where this is allowed: then a thread of ours counts all usage from now on.  Once; by the heartbeat. */
 void ipo_hardware_start(void);
-/* Has that thread count; `last`: it ends then, and is waited for a moment.  False: there is no such thread, and
+/* Makes that thread count; `last`: it ends then, and is waited for a moment.  False: there is no such thread, and
  * the caller counts. */
 bool ipo_hardware_ask(bool last);
 

@@ -173,7 +173,7 @@ static uint64_t own_cpu_ns(void)
 }
 
 /* Logs the cost of reading: "1208 us of 10000123 us, 100 times". */
-static void say_cost(uint64_t now_ns)
+static void log_cost(uint64_t now_ns)
 {
     struct ipo_text line = {.used = 0};
     ipo_text_add_number(&line, cost_ns / 1000);
@@ -216,6 +216,6 @@ void ipo_usage_count(bool last)
     rounds++;
     set_next(now_ns, took_ns, all);
     if (last)
-        say_cost(now_ns);
+        log_cost(now_ns);
     atomic_flag_clear(&busy);
 }

@@ -57,7 +57,7 @@ static void grow(void)
     size += STEP;
 }
 
-static inline void keep(uint64_t begin, uint32_t call, int peer, uint64_t bytes)
+static inline void archive(uint64_t begin, uint32_t call, int peer, uint64_t bytes)
 {
 #ifdef JUST_CLOCK
     static volatile uint64_t last;
@@ -81,7 +81,7 @@ static inline uint64_t volume(int count, MPI_Datatype type)
     {                                                                                                                  \
         uint64_t begin = CLOCK();                                                                                      \
         int result = PMPI_##name names;                                                                                \
-        keep(begin, id, peer, bytes);                                                                                  \
+        archive(begin, id, peer, bytes);                                                                               \
         return result;                                                                                                 \
     }
 

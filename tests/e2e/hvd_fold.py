@@ -28,7 +28,7 @@ def idle(name, seconds, *more):
     if not more:
         folded = sum(int(n) for n in ROUND.findall(dump))
         check(name + ": every round is counted", folded + len(data) == made, (folded, len(data), made))
-        check(name + ": the words are there", "SAID and " in dump and " in=7f out=7f" in dump and " in=6 out=6" in dump, dump)
+        check(name + ": the words are there", "ROUND and " in dump and " in=7f out=7f" in dump and " in=6 out=6" in dump, dump)
     check(name + ": names are there", "allreduce.layer3.weight" in dump, dump[-500:])
 
 

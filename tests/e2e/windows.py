@@ -117,11 +117,11 @@ def sized(whole):
     check("bandwidth of sizes and pairs", all(r > 0 for r in rates.values()) and
           all(0.99 * s["latency_min_s"] <= each[k] <= 1.01 * s["latency_max_s"] for k, s in sizes.items()), (rates, sizes))
     rep = report("--from", "0", "--to", "1000", "traffic")
-    late = [s for s in rep["standouts"] if s["from_bytes"] == 262144]
+    late = [s for s in rep["outliers"] if s["from_bytes"] == 262144]
     with open(TOP + "/workloads/traffic.c") as f:
         send = next("traffic.c:%d" % n for n, text in enumerate(f, 1) if "/* line: send */" in text)
     check("the list has the late sender", len(late) == 1 and (late[0]["rank"], late[0]["times"], late[0]["waiters"],
-                                                              late[0]["from"]) == (1, 4, 1, send), rep["standouts"])
+                                                              late[0]["from"]) == (1, 4, 1, send), rep["outliers"])
     slow = rep["slowest_messages"][0]
     check("the slowest message is one of them", (slow["src"], slow["dst"], slow["bytes"]) == (1, 0, 262144) and
           slow["late_s"] >= LATE / 2 and slow["time_s"] >= slow["late_s"], rep["slowest_messages"])

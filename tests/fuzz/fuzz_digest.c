@@ -35,7 +35,7 @@ static void look_at(const struct trc_file *file)
         const struct trc_sig *sig = trc_live_sig(file, t, thread->inside);
         check(!sig || trc_call(file, sig->call) != NULL, "a call that cannot be");
     }
-    trc_digest_lacks(file);
+    trc_digest_is_incomplete(file);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

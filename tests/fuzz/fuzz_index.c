@@ -4,7 +4,7 @@
  * as a program that takes files: the corpus, in `make check`. */
 #include "tests/fuzz/job.h"
 #include "tests/support/trace_scene.h"
-#include "trace/index/keep.h"
+#include "trace/index/archive.h"
 #include "trace/index/load.h"
 #include "trace/util/hash.h"
 #include "trace/util/now.h"
@@ -30,17 +30,17 @@ static int make_file(const void *bytes, size_t size)
 static FILE *save(void)
 {
     struct ana_job *job = fuzz_open_job();
-    struct ana_keep keep;
-    struct ana_job_keep k = ana_job_keep_of(job, &keep);
+    struct ana_archive archive;
+    struct ana_job_archive k = ana_job_archive_of(job, &archive);
     FILE *file = fdopen(make_file("", 0), "w+b");
     ana_job_advance(job, 0);
     if (!file || !ana_job_analysis(job)->flushed)
         exit(1);
-    ana_keep_save(&keep, file, UINT64_MAX);
+    ana_archive_save(&archive, file, UINT64_MAX);
     ana_job_save(&k);
     fuzz_check(ana_job_save_latest(&k, SIZE_MAX) && fflush(file) == 0, "no index can be saved");
     ana_job_save_end(&k);
-    ana_keep_end(&keep);
+    ana_archive_end(&archive);
     ana_job_close(job);
     return file;
 }

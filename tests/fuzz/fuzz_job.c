@@ -57,10 +57,10 @@ static size_t sum; /* uses the results */
 
 static void look_at_gpus(struct ana_job *job)
 {
-    struct ana_gpu_look look;
+    struct ana_gpu_summary look;
     struct ana_timeline_cell cell[8];
     char words[64];
-    if (!ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &look))
+    if (!ana_gpu_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &look))
         exit(1);
     for (size_t i = 0; i < look.kernel_count; i++) {
         ana_kernel_words(look.kernels[i].name, words, sizeof words);
@@ -73,7 +73,7 @@ static void look_at_gpus(struct ana_job *job)
         ana_stream_timeline(job, i, 0, INT64_MAX / 4, 8, cell);
         ana_stream_timeline(job, i, 1000, 2000000, 8, cell);
     }
-    ana_gpu_look_free(&look);
+    ana_gpu_summary_free(&look);
 }
 
 static void say(struct ana_job *job, struct ana_summary *summary, const struct ana_verdict *verdict)
@@ -107,7 +107,7 @@ static void look_at_part(struct ana_job *job, const struct ana_summary *whole)
                 exit(1);
             ana_job_advance(job, 0);
             ana_report_text(job, &s, true, fuzz_nowhere);
-            sum += s.standout_count + s.size_count + s.file_count;
+            sum += s.outlier_count + s.size_count + s.file_count;
             ana_summary_free(&s);
         }
         ana_timeline(job, 0, 0, part.end_ns, 8, cell);

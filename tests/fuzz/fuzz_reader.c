@@ -34,7 +34,7 @@ static void read_records(struct trc_file *file, struct trc_cursor *cursor)
         sum += record.sig ? record.sig->site : record.count;
         const struct trc_path *path = record.sig ? trc_path_of(file, record.sig->site) : NULL;
         check(!path || (path->n <= TRC_PATH_MOST && trc_path_place(file, path) < path->n), "a path without a place");
-        for (size_t i = 0; record.kind == TRC_RECORD_SAID && i < record.said.kept; i++)
+        for (size_t i = 0; record.kind == TRC_RECORD_ROUND && i < record.said.kept; i++)
             sum += record.said.bytes[i];
     }
 }
@@ -99,7 +99,7 @@ static void read_file(int fd, const char *path, size_t size)
         read_records(file, first);
         read_usage(usage);
         read_operations(file);
-        trc_cursor_want_said(last);
+        trc_cursor_want_rounds(last);
         trc_cursor_want_regions(last);
         trc_cursor_seek(last, trc_head(file)->start.ticks + 100);
         read_records(file, last);

@@ -78,13 +78,13 @@ static void fold(struct hvd_files *files, int rank)
     }
 }
 
-static void say(struct hvd_files *files, int rank, int set, enum trc_said_kind kind, uint64_t cycle, const void *bytes,
+static void say(struct hvd_files *files, int rank, int set, enum trc_round_kind kind, uint64_t cycle, const void *bytes,
                 size_t size)
 {
     fold(files, rank);
     int64_t begin = files->now_ns > files->at_ns[rank] ? files->now_ns : files->at_ns[rank];
-    tb_said(files->tb[rank], LOOP, kind, FIRST_COMM + (uint32_t)set, files->lane[rank][set].sequence, cycle, begin,
-            begin + ROUND_NS, bytes, size);
+    tb_round(files->tb[rank], LOOP, kind, FIRST_COMM + (uint32_t)set, files->lane[rank][set].sequence, cycle, begin,
+             begin + ROUND_NS, bytes, size);
 }
 
 static void one_round(struct hvd_files *files, int rank, int set, enum tb_call call, uint32_t site)
@@ -115,7 +115,7 @@ void hvd_files_words(struct hvd_files *files, int set, int member, bool is_or, u
     lane->words[is_or] = words;
     memcpy(both, in, size);
     memcpy(both + words, out, size);
-    say(files, rank, set, is_or ? TRC_SAID_OR : TRC_SAID_AND, cycle, both, 2 * size);
+    say(files, rank, set, is_or ? TRC_ROUND_OR : TRC_ROUND_AND, cycle, both, 2 * size);
     one_round(files, rank, set, TB_ALLREDUCE, is_or ? 0x2100 : 0x2000);
 }
 
@@ -169,12 +169,12 @@ void hvd_files_lists(struct hvd_files *files, int set, int member, uint64_t cycl
         return;
     if (member > 0) {
         put_requests(&list, member, request, requests, shutdown);
-        say(files, rank, set, TRC_SAID_REQUEST, cycle, list.bytes, list.used);
+        say(files, rank, set, TRC_ROUND_REQUEST, cycle, list.bytes, list.used);
         one_round(files, rank, set, TB_GATHER, 0x2200);
     } else {
         files->lane[rank][set].sequence++; /* the root's part of that */
     }
-    say(files, rank, set, TRC_SAID_RESPONSE, cycle, answer, size);
+    say(files, rank, set, TRC_ROUND_RESPONSE, cycle, answer, size);
     one_round(files, rank, set, TB_BCAST, 0x2300);
 }
 

@@ -112,7 +112,7 @@ static void turn_to(struct loop *l, uint64_t to, uint64_t in, uint64_t out)
     int64_t at = begin_of(l->cycle);
     if (to <= l->cycle)
         return;
-    tb_said(l->tb, LOOP, TRC_SAID_AND, COPY, l->sequence, l->cycle, at, at + 100000, words, sizeof words);
+    tb_round(l->tb, LOOP, TRC_ROUND_AND, COPY, l->sequence, l->cycle, at, at + 100000, words, sizeof words);
     tb_fold(l->tb, LOOP, &sig, at, begin_of(to - 1) + 100000, to - l->cycle, (int64_t)(to - l->cycle) * 100000);
     l->sequence += to - l->cycle;
     l->cycle = to;
@@ -127,13 +127,13 @@ static void ask_root(struct loop *l, uint32_t from, uint32_t to, uint32_t answer
     int64_t at = begin_of(cycle);
     if (l->rank > 0) {
         put_requests(&list, from, to);
-        tb_said(l->tb, LOOP, TRC_SAID_REQUEST, COPY, l->sequence, cycle, at + 110000, at + 120000, list.bytes,
-                list.used);
+        tb_round(l->tb, LOOP, TRC_ROUND_REQUEST, COPY, l->sequence, cycle, at + 110000, at + 120000, list.bytes,
+                 list.used);
         tb_fold(l->tb, LOOP, &gather, at + 110000, at + 120000, 1, 10000);
     }
     put_response(&list, answered, (uint32_t)l->ranks);
-    tb_said(l->tb, LOOP, TRC_SAID_RESPONSE, COPY, ++l->sequence, cycle, at + 120000, at + 130000, list.bytes,
-            list.used);
+    tb_round(l->tb, LOOP, TRC_ROUND_RESPONSE, COPY, ++l->sequence, cycle, at + 120000, at + 130000, list.bytes,
+             list.used);
     tb_fold(l->tb, LOOP, &answer, at + 120000, at + 130000, 1, 10000);
     l->sequence++;
 }

@@ -235,8 +235,8 @@ void tb_lost(struct tb *tb, uint32_t thread, uint64_t count);
 /* Adds raw bytes as the next item. */
 void tb_raw(struct tb *tb, uint32_t thread, const void *bytes, size_t size, uint32_t records);
 /* Words of control round `round`, number `sequence` on the communicator; the FOLD follows. */
-void tb_said(struct tb *tb, uint32_t thread, enum trc_said_kind kind, uint32_t comm, uint64_t sequence, uint64_t round,
-             int64_t begin, int64_t end, const void *bytes, size_t size);
+void tb_round(struct tb *tb, uint32_t thread, enum trc_round_kind kind, uint32_t comm, uint64_t sequence,
+              uint64_t round, int64_t begin, int64_t end, const void *bytes, size_t size);
 
 /* Lets the thread's next item begin a new chunk. */
 void tb_next_chunk(struct tb *tb, uint32_t thread);

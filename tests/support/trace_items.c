@@ -130,8 +130,8 @@ void tb_lost(struct tb *tb, uint32_t index, uint64_t records)
     tb->head.lost_records += records;
 }
 
-void tb_said(struct tb *tb, uint32_t index, enum trc_said_kind kind, uint32_t comm, uint64_t sequence, uint64_t round,
-             int64_t begin_ns, int64_t end_ns, const void *bytes, size_t size)
+void tb_round(struct tb *tb, uint32_t index, enum trc_round_kind kind, uint32_t comm, uint64_t sequence, uint64_t round,
+              int64_t begin_ns, int64_t end_ns, const void *bytes, size_t size)
 {
     struct thread *thread = tb_thread_of(tb, index);
     uint64_t begin = tb_ticks(tb, begin_ns), end = tb_ticks(tb, end_ns);
@@ -142,7 +142,7 @@ void tb_said(struct tb *tb, uint32_t index, enum trc_said_kind kind, uint32_t co
     if (thread->chunk != NONE && thread->at + size + 3 * TRC_ITEM_MAX > tb->chunk_size)
         tb_next_chunk(tb, index);
     uint8_t *item = tb_room(tb, thread);
-    *item = TRC_ITEM_SAID;
+    *item = TRC_ITEM_ROUND;
     item = trc_put_varint(item + 1, (uint64_t)(at - body) + size);
     memcpy(item, body, (size_t)(at - body));
     item += at - body;

@@ -33,7 +33,7 @@ static void turn(struct tb *tb, uint64_t k, int64_t at)
 {
     uint64_t words[2] = {k % 3 ? 0 : 1u << 3, 0};
     int64_t begin = k ? at - 9000 : 0; /* end of the fold before it */
-    tb_said(tb, LOOP, TRC_SAID_AND, COPY, k, k, begin, begin + 1000, words, sizeof words);
+    tb_round(tb, LOOP, TRC_ROUND_AND, COPY, k, k, begin, begin + 1000, words, sizeof words);
     struct trc_sig sig = tb_sig(TB_ALLREDUCE);
     sig.comm = COPY;
     sig.flags = TRC_SIG_COLL | TRC_SIG_CONTROL;

@@ -1,4 +1,4 @@
-/* Time by which something is earlier in each shadow of the run (replay.h).  Shadows go in pairs: a pair is one
+/* Time by which something is earlier in each scenario of the run (replay.h).  Scenarios go in pairs: a pair is one
  * register of nearly all processors.  A compiler keeps a local struct ana_ahead in registers as long as it calls
  * nothing. */
 #pragma once
@@ -8,13 +8,13 @@
 #include <emmintrin.h>
 #endif
 
-#define ANA_SHADOWS 8u
+#define ANA_SCENARIOS 8u
 
 typedef double ana_pair __attribute__((vector_size(2 * sizeof(double))));
 
 /* Time in ns: whole numbers, and exact, since a run lasts less than 2^53 ns. */
 struct ana_ahead {
-    ana_pair of[ANA_SHADOWS / 2];
+    ana_pair of[ANA_SCENARIOS / 2];
 };
 
 /* The lesser of each of two. */
@@ -28,25 +28,25 @@ static inline ana_pair ana_pair_least(ana_pair a, ana_pair b)
 }
 
 /* Returns the time for one shadow. */
-static inline double ana_ahead_in(const struct ana_ahead *ahead, uint32_t shadow)
+static inline double ana_ahead_in(const struct ana_ahead *ahead, uint32_t scenario)
 {
-    return ahead->of[shadow / 2][shadow % 2];
+    return ahead->of[scenario / 2][scenario % 2];
 }
 
-/* Sets one shadow to the time of another; itself: to zero. */
-static inline void ana_ahead_set(struct ana_ahead *ahead, uint32_t shadow, uint32_t like)
+/* Sets one scenario to the time of another; itself: to zero. */
+static inline void ana_ahead_set(struct ana_ahead *ahead, uint32_t scenario, uint32_t like)
 {
-    ahead->of[shadow / 2][shadow % 2] = like == shadow ? 0 : ana_ahead_in(ahead, like);
+    ahead->of[scenario / 2][scenario % 2] = like == scenario ? 0 : ana_ahead_in(ahead, like);
 }
 
-/* Adds to one shadow, which is one of `first` .. `last`: constants, so that no other pair is touched. */
-static inline __attribute__((always_inline)) void ana_ahead_add(struct ana_ahead *ahead, uint32_t shadow,
+/* Adds to one scenario, which is one of `first` .. `last`: constants, so that no other pair is touched. */
+static inline __attribute__((always_inline)) void ana_ahead_add(struct ana_ahead *ahead, uint32_t scenario,
                                                                 uint32_t first, uint32_t last, double ns)
 {
-    static const struct ana_ahead one[ANA_SHADOWS] = {
+    static const struct ana_ahead one[ANA_SCENARIOS] = {
         {{{1, 0}}},           {{{0, 1}}},           {{{0}, {1, 0}}},           {{{0}, {0, 1}}},
         {{{0}, {0}, {1, 0}}}, {{{0}, {0}, {0, 1}}}, {{{0}, {0}, {0}, {1, 0}}}, {{{0}, {0}, {0}, {0, 1}}}};
-    const ana_pair *only = one[shadow].of, both = {ns, ns};
+    const ana_pair *only = one[scenario].of, both = {ns, ns};
     if (first < 2)
         ahead->of[0] += only[0] * both;
     if (first < 4 && last >= 2)

@@ -1,7 +1,7 @@
-/* Steps and waits, kept until a wait is followed back (way.c) and the run replayed (replay.c). */
+/* Steps and waits, kept until a wait is followed back (backtrace.c) and the run replayed (replay.c). */
 #include "trace/cause/path.h"
 #include "trace/cause/replay.h"
-#include "trace/cause/way.h"
+#include "trace/cause/backtrace.h"
 #include "trace/util/grow.h"
 #include "trace/util/pages.h"
 #include "trace/util/times.h"
@@ -23,9 +23,9 @@ static size_t size_of_steps(const struct ana_causes *causes, size_t each)
     return (causes->ranks * causes->room + ANA_STEPS_AHEAD) * each;
 }
 
-static void take_facts(void *user, const void *facts, size_t n);
+static void consume_facts(void *user, const void *facts, size_t n);
 
-struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
+struct ana_causes *ana_causes_new(size_t ranks, struct ana_thread_pool *thread_pool)
 {
     struct ana_causes *causes = calloc(1, sizeof *causes);
     if (!causes)
@@ -35,22 +35,22 @@ struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside)
     causes->room = ana_steps_room(ranks);
     causes->mask = causes->room - 1;
     causes->rank = calloc(ranks + 1, sizeof *causes->rank);
-    causes->apart = calloc(ranks + 1, sizeof *causes->apart);
+    causes->rank_cost = calloc(ranks + 1, sizeof *causes->rank_cost);
     causes->step = ana_pages_make(size_of_steps(causes, sizeof *causes->step), false);
     causes->until = ana_pages_make(size_of_steps(causes, sizeof *causes->until), false);
     causes->wait = malloc(ANA_WAITS_PENDING * sizeof *causes->wait);
-    causes->beside = beside;
+    causes->thread_pool = thread_pool;
     causes->due_ns = INT64_MIN;
     for (size_t i = 0; causes->rank && i < ranks; i++)
         causes->rank[i].spins_ns = INT64_MIN;
-    bool ways = true;
-    for (unsigned i = 0; i < (beside ? ANA_WAY_PARTS : 1); i++)
-        ways &= (causes->ways[i] = ana_ways_new(ranks)) != NULL;
+    bool backtrace = true;
+    for (unsigned i = 0; i < (thread_pool ? ANA_BACKTRACE_PARTS : 1); i++)
+        backtrace &= (causes->backtrace[i] = ana_backtrace_new(ranks)) != NULL;
     causes->path = ana_path_new(ranks);
     causes->replay = ana_replay_new(ranks, causes->room);
-    bool steps = causes->rank && causes->apart && causes->step && causes->until;
-    if (steps && causes->wait && ways && causes->path && causes->replay &&
-        ana_queue_open(&causes->queue, beside, sizeof(struct ana_told), take_facts, causes))
+    bool steps = causes->rank && causes->rank_cost && causes->step && causes->until;
+    if (steps && causes->wait && backtrace && causes->path && causes->replay &&
+        ana_queue_open(&causes->queue, thread_pool, sizeof(struct ana_run_fact), consume_facts, causes))
         return causes;
     ana_causes_free(causes);
     return NULL;
@@ -64,13 +64,13 @@ void ana_causes_free(struct ana_causes *causes)
     ana_pages_drop(causes->step, size_of_steps(causes, sizeof *causes->step));
     ana_pages_drop(causes->until, size_of_steps(causes, sizeof *causes->until));
     free(causes->rank);
-    free(causes->apart);
+    free(causes->rank_cost);
     free(causes->segment);
     free(causes->place);
     ana_map_free(&causes->inside);
     free(causes->wait);
-    for (unsigned i = 0; i < ANA_WAY_PARTS; i++)
-        ana_ways_free(causes->ways[i]);
+    for (unsigned i = 0; i < ANA_BACKTRACE_PARTS; i++)
+        ana_backtrace_free(causes->backtrace[i]);
     ana_path_free(causes->path);
     ana_replay_free(causes->replay, causes->ranks);
     free(causes);
@@ -87,7 +87,7 @@ struct due {
     uint64_t waits;     /* number of waits to follow */
     size_t parts;       /* parts that follow waits */
     int64_t left;       /* steps on the ways of each part */
-    int64_t gone[ANA_WAY_PARTS];
+    int64_t gone[ANA_BACKTRACE_PARTS];
 };
 
 static void do_due(void *user, size_t part)
@@ -103,23 +103,24 @@ static void do_due(void *user, size_t part)
     }
     uint64_t from = causes->followed + due->waits * (part - 1) / due->parts;
     uint64_t to = causes->followed + due->waits * part / due->parts;
-    due->gone[part - 1] = ana_ways_follow(causes, causes->ways[causes->beside ? part - 1 : 0], from, to, due->left);
+    due->gone[part - 1] =
+        ana_backtrace_follow(causes, causes->backtrace[causes->thread_pool ? part - 1 : 0], from, to, due->left);
 }
 
 /* Does the due work side by side, with the same result as in sequence. */
-static void go_on(struct ana_causes *causes, struct due *due)
+static void do_work(struct ana_causes *causes, struct due *due)
 {
     due->causes = causes;
-    due->parts = due->waits < ANA_WAY_FEW ? due->waits > 0 : (size_t)(due->waits / ANA_WAY_FEW);
-    due->parts = due->parts < ANA_WAY_PARTS ? due->parts : ANA_WAY_PARTS;
-    due->left = due->parts ? causes->way_left / (int64_t)due->parts : 0;
-    ana_beside_parts(causes->beside, due->parts + 1, do_due, due);
+    due->parts = due->waits < ANA_BACKTRACE_FEW ? due->waits > 0 : (size_t)(due->waits / ANA_BACKTRACE_FEW);
+    due->parts = due->parts < ANA_BACKTRACE_PARTS ? due->parts : ANA_BACKTRACE_PARTS;
+    due->left = due->parts ? causes->backtrace_left / (int64_t)due->parts : 0;
+    ana_thread_pool_run(causes->thread_pool, due->parts + 1, do_due, due);
     causes->followed += due->waits;
     causes->out_of_memory |= causes->replay->out_of_memory;
     for (size_t i = 0; i < due->parts; i++)
-        causes->way_left -= due->gone[i];
-    for (size_t i = 0; i < (causes->beside ? due->parts : 1); i++)
-        ana_ways_charge(causes, causes->ways[i]);
+        causes->backtrace_left -= due->gone[i];
+    for (size_t i = 0; i < (causes->thread_pool ? due->parts : 1); i++)
+        ana_backtrace_charge(causes, causes->backtrace[i]);
 }
 
 /* Returns whether a wait ended by `due_ns`, or is more than `back` steps back in one of its ranks. */
@@ -149,29 +150,29 @@ void ana_causes_follow(struct ana_causes *causes, int64_t now_ns)
 {
     set_due(causes, now_ns);
     uint64_t due = count_due(causes, causes->due_ns, causes->room / 8 * 3);
-    go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
+    do_work(causes, &(struct due){.replay_ns = INT64_MIN, .waits = due});
 }
 
 /* Follows waits, and replays the steps of a rank, before the steps needed are overwritten.  Only where a rank begins
  * another turn of its ring: by then the segments to take out of the run were chosen. */
-static void heed_ring(struct ana_causes *causes, uint32_t index)
+static void make_ring_room(struct ana_causes *causes, uint32_t index)
 {
     uint32_t room = causes->room, so_far = causes->rank[index].so_far, done = causes->replay->rank[index].done;
     bool waits = causes->followed < causes->waits && is_due(causes, causes->followed, INT64_MIN, room / 2);
     if (!waits && so_far - done < room / 4 * 3)
         return;
     uint32_t least = done ? room / 8 * 5 : room / 4 * 3;
-    go_on(causes, &(struct due){
-                      .replay_ns = INT64_MIN,
-                      .index = index,
-                      .to = so_far - done < least ? 0 : so_far - room / 2,
-                      .waits = count_due(causes, INT64_MIN, room / 8 * 3),
-                  });
+    do_work(causes, &(struct due){
+                        .replay_ns = INT64_MIN,
+                        .index = index,
+                        .to = so_far - done < least ? 0 : so_far - room / 2,
+                        .waits = count_due(causes, INT64_MIN, room / 8 * 3),
+                    });
 }
 
 /* ---- segments, places, steps ------------------------------------------------------------------------------------- */
 
-/* Makes room for the element of this number, + 1; elements before it that were not told are zero.  False: out of
+/* Makes room for the element of this number, + 1; elements before it not emitted yet are zero.  False: out of
  * memory. */
 static bool room_for(void *array, size_t *count, size_t *room, size_t size, uint32_t number)
 {
@@ -185,45 +186,45 @@ static bool room_for(void *array, size_t *count, size_t *room, size_t size, uint
     return true;
 }
 
-static void take_place(struct ana_causes *causes, const struct ana_told *told)
+static void add_place(struct ana_causes *causes, const struct ana_run_fact *fact)
 {
-    if (!room_for(&causes->place, &causes->places, &causes->place_room, sizeof *causes->place, told->index)) {
+    if (!room_for(&causes->place, &causes->places, &causes->place_room, sizeof *causes->place, fact->index)) {
         causes->out_of_memory = true;
         return;
     }
-    struct ana_cause_place *place = &causes->place[told->index - 1];
-    place->communicates = told->place.communicates;
-    place->edge = told->place.edge;
+    struct ana_cause_place *place = &causes->place[fact->index - 1];
+    place->communicates = fact->place.communicates;
+    place->edge = fact->place.edge;
     place->ideal = (ana_pair){place->communicates};
-    place->ends = told->place.ends;
+    place->ends = fact->place.ends;
 }
 
-static void take_segment(struct ana_causes *causes, const struct ana_told *told)
+static void add_segment(struct ana_causes *causes, const struct ana_run_fact *fact)
 {
-    if (!room_for(&causes->segment, &causes->segments, &causes->segment_room, sizeof *causes->segment, told->index)) {
+    if (!room_for(&causes->segment, &causes->segments, &causes->segment_room, sizeof *causes->segment, fact->index)) {
         causes->out_of_memory = true;
         return;
     }
-    struct ana_cause_segment *segment = &causes->segment[told->index - 1];
-    segment->from = told->segment.from;
-    segment->stretch = told->segment.stretch;
-    if (segment->stretch > causes->stretches)
-        causes->stretches = segment->stretch;
-    if (!told->segment.inside || told->segment.inside > causes->places)
+    struct ana_cause_segment *segment = &causes->segment[fact->index - 1];
+    segment->from = fact->segment.from;
+    segment->segment_kind = fact->segment.segment_kind;
+    if (segment->segment_kind > causes->segment_kinds)
+        causes->segment_kinds = segment->segment_kind;
+    if (!fact->segment.inside || fact->segment.inside > causes->places)
         return;
-    uint32_t *inside = ana_map_add(&causes->inside, told->segment.rank, told->segment.inside, 0);
+    uint32_t *inside = ana_map_add(&causes->inside, fact->segment.rank, fact->segment.inside, 0);
     causes->out_of_memory |= !inside;
     if (inside) {
-        *inside = told->index;
-        causes->place[told->segment.inside - 1].delays = true;
+        *inside = fact->index;
+        causes->place[fact->segment.inside - 1].delays = true;
     }
 }
 
 /* Makes the ring of a rank, or follows waits that would lose their steps in it.  False: it has no ring. */
-static bool turn_steps(struct ana_causes *causes, uint32_t index)
+static bool begin_turn(struct ana_causes *causes, uint32_t index)
 {
     struct ana_cause_rank *rank = &causes->rank[index];
-    causes->way_left += ANA_WAY_OF_STEP * ANA_STEPS_TURN;
+    causes->backtrace_left += ANA_BACKTRACE_OF_STEP * ANA_STEPS_TURN;
     if (!rank->step) {
         rank->lost = rank->lost || !ana_replay_rank_begin(causes->replay, index, causes->room);
         rank->step = rank->lost ? NULL : causes->step + (size_t)index * causes->room;
@@ -232,13 +233,13 @@ static bool turn_steps(struct ana_causes *causes, uint32_t index)
     }
     if (rank->so_far - causes->path->begin[index] >= causes->room / 4)
         ana_path_round(causes);
-    heed_ring(causes, index);
+    make_ring_room(causes, index);
     return !rank->lost;
 }
 
-/* Keeps how long a step's segment was, without the polls in it. */
-static __attribute__((noinline)) void take_polls(const struct ana_causes *causes, struct ana_cause_rank *rank,
-                                                 struct ana_cause_step *step, uint32_t polled_ns)
+/* Stores how long a step's segment was, without the polls in it. */
+static __attribute__((noinline)) void add_polls(const struct ana_causes *causes, struct ana_cause_rank *rank,
+                                                struct ana_cause_step *step, uint32_t polled_ns)
 {
     step->polled = 1;
     step->spins = rank->spins_ns != INT64_MIN;
@@ -246,25 +247,25 @@ static __attribute__((noinline)) void take_polls(const struct ana_causes *causes
     rank->spins_ns = INT64_MIN;
 }
 
-static inline void take_step(struct ana_causes *causes, const struct ana_told *told)
+static inline void add_step(struct ana_causes *causes, const struct ana_run_fact *fact)
 {
-    struct ana_cause_rank *rank = &causes->rank[told->index];
-    if (__builtin_expect(rank->so_far % ANA_STEPS_TURN == 0, 0) && !turn_steps(causes, told->index))
+    struct ana_cause_rank *rank = &causes->rank[fact->index];
+    if (__builtin_expect(rank->so_far % ANA_STEPS_TURN == 0, 0) && !begin_turn(causes, fact->index))
         return;
-    rank->several |= told->thread > 0;
-    uint32_t number = ++rank->so_far, back = told->call.back ? number - told->call.back : 0;
+    rank->several |= fact->thread > 0;
+    uint32_t number = ++rank->so_far, back = fact->call.back ? number - fact->call.back : 0;
     struct ana_cause_step *step = &rank->step[number & causes->mask];
     *step = (struct ana_cause_step){
-        .begin_ns = told->call.begin_ns,
-        .end_ns = told->call.end_ns,
-        .segment = told->call.segment,
-        .place = (uint16_t)told->call.place,
+        .begin_ns = fact->call.begin_ns,
+        .end_ns = fact->call.end_ns,
+        .segment = fact->call.segment,
+        .place = (uint16_t)fact->call.place,
         .back = __builtin_expect(back > ANA_STEP_BACK_MOST, 0) ? ANA_STEP_BACK_MOST : back & ANA_STEP_BACK_MOST,
     };
-    if (__builtin_expect(told->call.segment > causes->segments || told->call.place > causes->places, 0))
-        step->segment = step->place = 0; /* memory ran out before they were told */
-    if (__builtin_expect(rank->spins_ns != INT64_MIN || told->call.polled_ns, 0))
-        take_polls(causes, rank, step, told->call.polled_ns);
+    if (__builtin_expect(fact->call.segment > causes->segments || fact->call.place > causes->places, 0))
+        step->segment = step->place = 0; /* memory ran out before they were emitted */
+    if (__builtin_expect(rank->spins_ns != INT64_MIN || fact->call.polled_ns, 0))
+        add_polls(causes, rank, step, fact->call.polled_ns);
     __builtin_prefetch(step + ANA_STEPS_AHEAD, 1);
 }
 
@@ -281,8 +282,8 @@ static void set_releaser(const struct ana_causes *causes, const struct ana_late_
     step->releaser_step = wait->culprit_step;
 }
 
-/* Has a wait followed back once all before it is known. */
-static void take_wait(struct ana_causes *causes, const struct ana_late_wait *wait)
+/* Queues a wait, to be followed back once all before it is known. */
+static void add_wait(struct ana_causes *causes, const struct ana_late_wait *wait)
 {
     if (!wait->device)
         set_releaser(causes, wait, wait->end_ns);
@@ -290,16 +291,16 @@ static void take_wait(struct ana_causes *causes, const struct ana_late_wait *wai
         return;
     causes->waited_ns = ana_plus(causes->waited_ns, wait->ns);
     if (__builtin_expect(causes->waits - causes->followed == ANA_WAITS_PENDING, 0))
-        go_on(causes, &(struct due){.replay_ns = INT64_MIN, .waits = ANA_WAITS_PENDING / 8});
+        do_work(causes, &(struct due){.replay_ns = INT64_MIN, .waits = ANA_WAITS_PENDING / 8});
     causes->wait[causes->waits++ % ANA_WAITS_PENDING] = *wait;
 }
 
 /* Whether a segment was chosen to be taken out.  The run is not replayed before, unless its steps would be lost: a
  * segment has a price from its choice on only. */
-static bool has_shadow(const struct ana_replay *replay)
+static bool has_scenario(const struct ana_replay *replay)
 {
-    for (uint32_t i = 1; i < ANA_SHADOW_CALLS; i++)
-        if (replay->shadow[i].what)
+    for (uint32_t i = 1; i < ANA_SCENARIO_CALLS; i++)
+        if (replay->scenario[i].what)
             return true;
     return false;
 }
@@ -309,7 +310,7 @@ static void settle(struct ana_causes *causes, int64_t now_ns, bool replays, bool
     bool last = now_ns == INT64_MAX;
     set_due(causes, now_ns);
     const int64_t due_ns = causes->due_ns;
-    replays = idle || (replays && has_shadow(causes->replay));
+    replays = idle || (replays && has_scenario(causes->replay));
     bool many =
         causes->waits - causes->followed >= BATCH && is_due(causes, causes->followed + BATCH - 1, due_ns, UINT32_MAX);
     if (!replays && !last && !many)
@@ -317,54 +318,54 @@ static void settle(struct ana_causes *causes, int64_t now_ns, bool replays, bool
     struct due due = {.replay_ns = replays ? due_ns : INT64_MIN, .waits = count_due(causes, due_ns, UINT32_MAX)};
     if (replays && last)
         ana_replay_ends(causes);
-    go_on(causes, &due);
+    do_work(causes, &due);
 }
 
 /* ---- all facts --------------------------------------------------------------------------------------------------- */
 
-static void take_facts(void *user, const void *facts, size_t n)
+static void consume_facts(void *user, const void *facts, size_t n)
 {
     struct ana_causes *causes = user;
-    const struct ana_told *told = facts;
-    for (const struct ana_told *stop = told + n; told < stop; told++) {
-        switch ((enum ana_told_kind)told->kind) {
-        case ANA_TOLD_CALL:
-        case ANA_TOLD_STEP:
-            take_step(causes, told);
+    const struct ana_run_fact *fact = facts;
+    for (const struct ana_run_fact *stop = fact + n; fact < stop; fact++) {
+        switch ((enum ana_run_fact_kind)fact->kind) {
+        case ANA_RUN_CALL:
+        case ANA_RUN_STEP:
+            add_step(causes, fact);
             break;
-        case ANA_TOLD_SPINS:
-            causes->rank[told->index].spins_ns = told->spins.begin_ns;
+        case ANA_RUN_POLLS:
+            causes->rank[fact->index].spins_ns = fact->spins.begin_ns;
             break;
-        case ANA_TOLD_NEED:
-        case ANA_TOLD_MESSAGE:
-            ana_replay_edge(causes, told->index, told->need.step, told->need.of_index, told->need.of_step);
+        case ANA_RUN_NEED:
+        case ANA_RUN_MESSAGE:
+            ana_replay_edge(causes, fact->index, fact->need.step, fact->need.of_index, fact->need.of_step);
             break;
-        case ANA_TOLD_WAIT:
-            take_wait(causes, &told->wait.late);
+        case ANA_RUN_WAIT:
+            add_wait(causes, &fact->wait.late);
             break;
-        case ANA_TOLD_PLACE:
-            take_place(causes, told);
+        case ANA_RUN_PLACE:
+            add_place(causes, fact);
             break;
-        case ANA_TOLD_SEGMENT:
-            take_segment(causes, told);
+        case ANA_RUN_SEGMENT:
+            add_segment(causes, fact);
             break;
-        case ANA_TOLD_ARRIVALS:
-            ana_replay_arrivals(causes, told->arrival, told->index);
+        case ANA_RUN_ARRIVALS:
+            ana_replay_arrivals(causes, fact->arrival, fact->index);
             break;
-        case ANA_TOLD_INSTANCE:
-            ana_replay_instance(causes, told);
+        case ANA_RUN_INSTANCE:
+            ana_replay_instance(causes, fact);
             break;
-        case ANA_TOLD_JOINED:
-            ana_replay_joined(causes, told);
+        case ANA_RUN_JOINED:
+            ana_replay_joined(causes, fact);
             break;
-        case ANA_TOLD_SETTLE:
-            settle(causes, told->settle.now_ns, told->settle.replays, told->settle.idle);
+        case ANA_RUN_PROGRESS:
+            settle(causes, fact->settle.now_ns, fact->settle.replays, fact->settle.idle);
             break;
-        case ANA_TOLD_MARK:
-        case ANA_TOLD_COUNT:
-        case ANA_TOLD_BYTES:
-        case ANA_TOLD_FOLD:
-        case ANA_TOLD_SENT:
+        case ANA_RUN_MARK:
+        case ANA_RUN_COUNT:
+        case ANA_RUN_BYTES:
+        case ANA_RUN_FOLD:
+        case ANA_RUN_SENT:
             break;
         }
     }

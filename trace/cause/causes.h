@@ -18,24 +18,24 @@
 #pragma once
 
 #include "trace/cause/ahead.h"
-#include "trace/cause/told.h"
-#include "trace/util/beside.h"
+#include "trace/cause/run_facts.h"
+#include "trace/util/thread_pool.h"
 #include "trace/util/hash_map.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include <stddef.h>
 
-#define ANA_STEPS_OF_RANK 4096u      /* steps of a rank in a job of few ranks; a power of two */
-#define ANA_STEPS         (1u << 18) /* total of all ranks, if that leaves each ANA_STEPS_LEAST */
-#define ANA_STEPS_LEAST   128u
-#define ANA_STEPS_TURN    (ANA_STEPS_LEAST / 4) /* steps of a rank between two checks for due work */
-#define ANA_STEPS_SETTLE  ANA_STEPS_LEAST       /* new steps of each rank before settled ones are replayed */
-#define ANA_STEPS_AHEAD   8u                    /* steps: prefetch distance, and spare room at the end */
-#define ANA_WAY_MOST      512                   /* steps on the two ways of one wait */
-#define ANA_WAY_OF_STEP   8                     /* steps on ways, on average, for each call */
-#define ANA_WAITS_PENDING (1u << 16)            /* waits that are still to be followed */
-#define ANA_WAY_PARTS     16u                   /* parts of the waits, followed side by side */
-#define ANA_WAY_FEW       64u                   /* waits of a part, at least */
-#define ANA_DELAY_LAG_NS  1000000000 /* delay before a wait is followed: all events before it have been told by then */
+#define ANA_STEPS_OF_RANK     4096u      /* steps of a rank in a job of few ranks; a power of two */
+#define ANA_STEPS             (1u << 18) /* total of all ranks, if that leaves each ANA_STEPS_LEAST */
+#define ANA_STEPS_LEAST       128u
+#define ANA_STEPS_TURN        (ANA_STEPS_LEAST / 4) /* steps of a rank between two checks for due work */
+#define ANA_STEPS_SETTLE      ANA_STEPS_LEAST       /* new steps of each rank before settled ones are replayed */
+#define ANA_STEPS_AHEAD       8u                    /* steps: prefetch distance, and spare room at the end */
+#define ANA_BACKTRACE_MOST    512                   /* steps on the two ways of one wait */
+#define ANA_BACKTRACE_OF_STEP 8                     /* steps on ways, on average, for each call */
+#define ANA_WAITS_PENDING     (1u << 16)            /* waits that are still to be followed */
+#define ANA_BACKTRACE_PARTS   16u                   /* parts of the waits, followed side by side */
+#define ANA_BACKTRACE_FEW     64u                   /* waits of a part, at least */
+#define ANA_DELAY_LAG_NS      1000000000 /* delay before a wait is followed: all events before it are known by then */
 
 /* Waiting that something caused. */
 struct ana_cost {
@@ -76,46 +76,46 @@ struct ana_cause_rank {
     int64_t spins_ns;   /* begin of polling for its next step; INT64_MIN: none */
 };
 /* Costs charged to no segment of a rank: time in its calls, and unknown time. */
-struct ana_cause_apart {
+struct ana_rank_cost {
     struct ana_cost inside, unknown;
 };
 
 /* Facts about a segment and about a place. */
 struct ana_cause_segment {
     struct ana_cost cost;
-    uint32_t from, stretch;
+    uint32_t from, segment_kind;
 };
 struct ana_cause_place {
     bool communicates, ends, edge;
     bool delays;           /* calls have segments of their own: time in them makes others wait */
-    uint8_t shadow;        /* shadow without the time of its calls (replay.h); 0: none */
-    ana_pair ideal, calls; /* 1: calls take no time in a shadow, of the first and the last two */
+    uint8_t scenario;      /* scenario without the time of its calls (replay.h); 0: none */
+    ana_pair ideal, calls; /* 1: calls take no time in a scenario, of the first and the last two */
 };
 
 struct ana_causes {
     struct ana_queue queue; /* facts on their way; drained before somebody reads or changes the rest */
     struct ana_cause_rank *rank;
-    struct ana_cause_apart *apart; /* by rank */
-    struct ana_cause_step *step;   /* steps of all ranks; pages appear when first written (trace/util/pages.h) */
-    int64_t *until;                /* results of ana_step_until by step, where not its begin; in pages, too */
+    struct ana_rank_cost *rank_cost; /* by rank */
+    struct ana_cause_step *step;     /* steps of all ranks; pages appear when first written (trace/util/pages.h) */
+    int64_t *until;                  /* results of ana_step_until by step, where not its begin; in pages, too */
     size_t ranks;
     struct ana_cause_segment *segment; /* indexed by number - 1 */
     struct ana_cause_place *place;     /* indexed by number - 1 */
     struct ana_map inside;             /* uint32_t: number + 1 of the segment inside calls, by rank, place */
     size_t segments, segment_room, places, place_room;
-    uint32_t stretches;
+    uint32_t segment_kinds;
     uint32_t room, mask;        /* steps of a rank, a power of two; the same - 1 */
-    int64_t way_left;           /* steps on ways that the calls so far have paid for */
+    int64_t backtrace_left;     /* steps on ways that the calls so far have paid for */
     struct ana_late_wait *wait; /* a ring of ANA_WAITS_PENDING */
-    uint64_t waits, followed;   /* waits told so far, and followed; the ring holds the difference */
+    uint64_t waits, followed;   /* waits so far, and followed; the ring holds the difference */
     int64_t due_ns;             /* waits that ended by then may be followed */
     int64_t waited_ns;          /* total of all waits, followed or not */
-    struct ana_ways *ways[ANA_WAY_PARTS];
-    struct ana_beside *beside; /* threads that may do parts; NULL: there are none */
+    struct ana_backtrace *backtrace[ANA_BACKTRACE_PARTS];
+    struct ana_thread_pool *thread_pool; /* threads that may do parts; NULL: there are none */
     struct ana_path *path;
     struct ana_replay *replay;
     bool out_of_memory; /* something is missing */
-    bool closed;        /* nothing more will be told: ana_causes_keep has filled it in */
+    bool closed;        /* no more facts: ana_causes_archive has filled it in */
 };
 
 /* A step of a rank by its number, the first being 1; NULL: none, or no longer kept. */
@@ -138,7 +138,7 @@ static inline int64_t ana_step_until(const struct ana_causes *causes, const stru
     return __builtin_expect(step->polled, 0) ? causes->until[step - causes->step] : step->begin_ns;
 }
 
-/* Returns the facts about a segment by its number + 1, which was told. */
+/* Returns the facts about a segment by its known number + 1. */
 static inline struct ana_cause_segment *ana_cause_segment_at(const struct ana_causes *causes, uint32_t number)
 {
     return &causes->segment[number - 1];
@@ -159,17 +159,17 @@ static inline struct ana_cause_place *ana_cause_place_at(const struct ana_causes
 
 /* Returns the number of steps kept of a rank in a job of `ranks`; a power of two. */
 uint32_t ana_steps_room(size_t ranks);
-/* Room for the causes of waiting of `ranks` ranks, which threads `beside` may help to find (NULL: the caller's).  NULL:
+/* Room for the causes of waiting of `ranks` ranks, found by `thread_pool` (NULL: by the caller).  NULL:
  * out of memory. */
-struct ana_causes *ana_causes_new(size_t ranks, struct ana_beside *beside);
+struct ana_causes *ana_causes_new(size_t ranks, struct ana_thread_pool *thread_pool);
 /* Frees them; NULL is none. */
 void ana_causes_free(struct ana_causes *causes);
 
 /* Room for one fact, which the caller fills in at once; ranks and numbers in it must be of the job.  Facts are taken by
- * the hundred, on the same thread or on one beside.  Never fails: `out_of_memory` is set. */
-static inline struct ana_told *ana_causes_room(struct ana_causes *causes)
+ * the hundred, on the same thread or on another.  Never fails: `out_of_memory` is set. */
+static inline struct ana_run_fact *ana_causes_room(struct ana_causes *causes)
 {
-    return ana_queue_room(&causes->queue, sizeof(struct ana_told));
+    return ana_queue_room(&causes->queue, sizeof(struct ana_run_fact));
 }
 /* Follows all waits that can be followed once the job has come to `now_ns`, in job time: before costs are compared. */
 void ana_causes_follow(struct ana_causes *causes, int64_t now_ns);
@@ -177,8 +177,8 @@ void ana_causes_follow(struct ana_causes *causes, int64_t now_ns);
 struct ana_cost ana_causes_cost(const struct ana_causes *causes, uint32_t segment);
 
 struct ana_path_sums;
-/* Keeps the results, or loads them into causes that were told nothing: of `segments` segments and `places` places.
- * When saving, `path` is the whole path, and saves[i] the time shadow i saves (ana_replay_saves); loaded causes return
+/* Saves the results, or loads them into causes that have no facts: of `segments` segments and `places` places. When
+ * saving, `path` is the whole path, and saves[i] the time scenario i saves (ana_replay_saves); loaded causes return
  * just these values from then on, whatever they are asked. */
-void ana_causes_keep(struct ana_keep *keep, struct ana_causes *causes, size_t segments, size_t places,
-                     const struct ana_path_sums *path, const int64_t *saves);
+void ana_causes_archive(struct ana_archive *archive, struct ana_causes *causes, size_t segments, size_t places,
+                        const struct ana_path_sums *path, const int64_t *saves);

@@ -6,7 +6,7 @@
 
 #define MOST_BEGUN 4096u
 
-/* Has the begin of a step kept, from when the step before is replayed on.  False: that is over. */
+/* Stores the begin of a step, from when the step before is replayed on.  False: that is over. */
 static inline bool need_begin(const struct ana_causes *causes, size_t index, uint32_t number)
 {
     const struct ana_replay_rank *rank = &causes->replay->rank[index];
@@ -20,7 +20,7 @@ static inline bool need_begin(const struct ana_causes *causes, size_t index, uin
     if (number <= rank->done && !causes->rank[index].several)
         return false;
     if (number == rank->done + 1)
-        ana_replay_keep(causes, index, rank->done);
+        ana_replay_store_ahead(causes, index, rank->done);
     step->needed = 1;
     return true;
 }
@@ -57,15 +57,15 @@ void ana_replay_edge(struct ana_causes *causes, size_t index, uint32_t number, s
         add_edge(causes, index, number, (uint32_t)needs_index, needs_step);
 }
 
-void ana_replay_arrivals(struct ana_causes *causes, const struct ana_told_arrival *arrival, uint32_t n)
+void ana_replay_arrivals(struct ana_causes *causes, const struct ana_run_arrival *arrival, uint32_t n)
 {
     struct ana_replay *replay = causes->replay;
     for (uint32_t i = 0; i < n; i++) {
-        if (!ana_grow(&replay->came, replay->coming, &replay->came_room, sizeof *replay->came)) {
+        if (!ana_grow(&replay->arrived, replay->coming, &replay->arrived_room, sizeof *replay->arrived)) {
             causes->out_of_memory = true;
             return;
         }
-        replay->came[replay->coming++] = arrival[i];
+        replay->arrived[replay->coming++] = arrival[i];
     }
 }
 
@@ -81,7 +81,7 @@ static uint32_t add_meeting(const struct ana_causes *causes)
     meeting->count = meeting->ready = 0;
     meeting->last_ns = INT64_MIN;
     for (size_t i = 0; i < replay->coming; i++) {
-        const struct ana_told_arrival *one = &replay->came[i];
+        const struct ana_run_arrival *one = &replay->arrived[i];
         if (need_begin(causes, one->index, one->step))
             *ana_member_at(replay, meeting, meeting->count++) = (struct ana_member){one->index, one->step};
     }
@@ -93,14 +93,14 @@ static uint32_t add_meeting(const struct ana_causes *causes)
 static void add_prefix(struct ana_causes *causes)
 {
     enum { FEW = 16 };
-    const struct ana_told_arrival *came = causes->replay->came;
+    const struct ana_run_arrival *arrived = causes->replay->arrived;
     size_t n = causes->replay->coming;
     for (size_t i = 0; i < n; i++) {
-        const struct ana_told_arrival *own = &came[i], *last = NULL;
+        const struct ana_run_arrival *own = &arrived[i], *last = NULL;
         for (size_t j = 0; j < n; j++) {
-            if (came[j].comm_rank >= own->comm_rank || came[j].comm_rank < 0)
+            if (arrived[j].comm_rank >= own->comm_rank || arrived[j].comm_rank < 0)
                 continue;
-            last = &came[j]; /* they are in order of their begins */
+            last = &arrived[j]; /* they are in order of their begins */
             if (n <= FEW)
                 ana_replay_edge(causes, own->index, own->step, last->index, last->step);
         }
@@ -110,24 +110,24 @@ static void add_prefix(struct ana_causes *causes)
 }
 
 /* Remembers the meeting of a nonblocking collective for the ranks that complete it. */
-static void keep_begun(struct ana_causes *causes, const struct ana_told *told)
+static void store_begun(struct ana_causes *causes, const struct ana_run_fact *fact)
 {
     struct ana_map *begun = &causes->replay->begun;
     if (begun->count >= MOST_BEGUN)
         ana_map_free(begun);
-    struct ana_begun *kept = ana_map_add(begun, told->instance.comm_identity, told->instance.sequence, 0);
+    struct ana_begun *kept = ana_map_add(begun, fact->instance.comm_identity, fact->instance.sequence, 0);
     if (kept)
         *kept = (struct ana_begun){add_meeting(causes), (uint32_t)causes->replay->coming};
 }
 
-void ana_replay_joined(struct ana_causes *causes, const struct ana_told *told)
+void ana_replay_joined(struct ana_causes *causes, const struct ana_run_fact *fact)
 {
     struct ana_map *begun = &causes->replay->begun;
-    struct ana_begun *kept = ana_map_find(begun, told->joined.comm_identity, told->joined.sequence, 0);
-    if (told->joined.needs_all && kept && kept->meeting)
-        add_edge(causes, told->index, told->joined.step, ANA_MEETING, kept->meeting);
-    else if (told->joined.of_index != told->index)
-        ana_replay_edge(causes, told->index, told->joined.step, told->joined.of_index, told->joined.of_step);
+    struct ana_begun *kept = ana_map_find(begun, fact->joined.comm_identity, fact->joined.sequence, 0);
+    if (fact->joined.needs_all && kept && kept->meeting)
+        add_edge(causes, fact->index, fact->joined.step, ANA_MEETING, kept->meeting);
+    else if (fact->joined.of_index != fact->index)
+        ana_replay_edge(causes, fact->index, fact->joined.step, fact->joined.of_index, fact->joined.of_step);
     if (kept && --kept->left == 0)
         ana_map_remove(begun, kept);
 }
@@ -135,31 +135,31 @@ void ana_replay_joined(struct ana_causes *causes, const struct ana_told *told)
 /* Notes the needs of the calls of a blocking collective; `root`: its rank index, UINT32_MAX: none. */
 static void add_blocking(struct ana_causes *causes, enum trc_shape shape, uint32_t root)
 {
-    const struct ana_told_arrival *came = causes->replay->came, *of_root = NULL;
+    const struct ana_run_arrival *arrived = causes->replay->arrived, *of_root = NULL;
     size_t n = causes->replay->coming;
     if (shape == TRC_SHAPE_PREFIX)
         add_prefix(causes);
     uint32_t meeting = shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT ? add_meeting(causes) : 0;
     for (size_t i = 0; i < n; i++)
-        if (came[i].index == root)
-            of_root = &came[i];
+        if (arrived[i].index == root)
+            of_root = &arrived[i];
     for (size_t i = 0; i < n; i++) {
-        if (came[i].comm_rank < 0)
+        if (arrived[i].comm_rank < 0)
             continue;
-        if (meeting && (shape == TRC_SHAPE_ALL || &came[i] == of_root))
-            add_edge(causes, came[i].index, came[i].step, ANA_MEETING, meeting);
-        if (shape == TRC_SHAPE_FROM_ROOT && of_root && &came[i] != of_root)
-            ana_replay_edge(causes, came[i].index, came[i].step, of_root->index, of_root->step);
+        if (meeting && (shape == TRC_SHAPE_ALL || &arrived[i] == of_root))
+            add_edge(causes, arrived[i].index, arrived[i].step, ANA_MEETING, meeting);
+        if (shape == TRC_SHAPE_FROM_ROOT && of_root && &arrived[i] != of_root)
+            ana_replay_edge(causes, arrived[i].index, arrived[i].step, of_root->index, of_root->step);
     }
 }
 
-void ana_replay_instance(struct ana_causes *causes, const struct ana_told *told)
+void ana_replay_instance(struct ana_causes *causes, const struct ana_run_fact *fact)
 {
-    enum trc_shape shape = trc_opclass_shape(told->instance.opclass);
-    if (!told->instance.nonblocking)
-        add_blocking(causes, shape, told->index);
+    enum trc_shape shape = trc_opclass_shape(fact->instance.opclass);
+    if (!fact->instance.nonblocking)
+        add_blocking(causes, shape, fact->index);
     else if (shape == TRC_SHAPE_ALL || shape == TRC_SHAPE_TO_ROOT)
-        keep_begun(causes, told);
+        store_begun(causes, fact);
     causes->replay->coming = 0;
 }
 
@@ -172,7 +172,7 @@ void ana_replay_ends(struct ana_causes *causes)
         const struct ana_cause_place *place = step ? ana_cause_place_at(causes, step->place) : NULL;
         if (!place || !place->ends)
             break;
-        ana_replay_arrivals(causes, &(struct ana_told_arrival){(uint32_t)n, causes->rank[n].so_far, 0}, 1);
+        ana_replay_arrivals(causes, &(struct ana_run_arrival){(uint32_t)n, causes->rank[n].so_far, 0}, 1);
         last_ns = step->begin_ns > last_ns ? step->begin_ns : last_ns;
         first_end_ns = step->end_ns < first_end_ns ? step->end_ns : first_end_ns;
     }

@@ -1,6 +1,6 @@
 /* The critical path; see path.h. */
 #include "trace/cause/path.h"
-#include "trace/cause/way.h"
+#include "trace/cause/backtrace.h"
 #include "trace/util/times.h"
 #include "trace/util/grow.h"
 #include <stdlib.h>
@@ -94,8 +94,8 @@ static uint32_t ended_before(const struct ana_causes *causes, uint32_t index, ui
 }
 
 /* Returns the step of the rank itself that a way goes on to when it would end, or not lead back. */
-static __attribute__((noinline)) struct ana_cause_step *go_on(const struct ana_causes *causes, uint32_t own,
-                                                              uint32_t *number, struct ana_hop *hop)
+static __attribute__((noinline)) struct ana_cause_step *next_of_rank(const struct ana_causes *causes, uint32_t own,
+                                                                     uint32_t *number, struct ana_hop *hop)
 {
     *number = ended_before(causes, hop->index, own, hop->until_ns);
     struct ana_cause_step *step = ana_step_at(causes, hop->index, *number);
@@ -117,16 +117,16 @@ static inline struct trail trail_from(const struct ana_causes *causes, uint32_t 
     return (struct trail){ana_step_at(causes, index, number), index, number};
 }
 
-/* Goes back one hop. */
-static inline __attribute__((always_inline)) struct ana_hop go_back(const struct ana_causes *causes,
-                                                                    struct trail *trail)
+/* Follows one hop back. */
+static inline __attribute__((always_inline)) struct ana_hop hop_back(const struct ana_causes *causes,
+                                                                     struct trail *trail)
 {
     struct ana_hop hop;
     uint32_t index = trail->index, number = trail->number;
     struct ana_cause_step *step = ana_hop_back(causes, trail->step, &index, &number, &hop);
     if (__builtin_expect(!step || step->begin_ns > hop.begin_ns, 0)) {
         struct ana_hop own = hop;
-        step = go_on(causes, trail->number, &number, &own);
+        step = next_of_rank(causes, trail->number, &number, &own);
         index = own.index;
         hop = own;
     }
@@ -140,7 +140,7 @@ static void add_way(const struct ana_causes *causes, struct trail trail, struct 
     int64_t floor_ns = causes->path->root_ns;
     uint64_t most = (uint64_t)causes->room * causes->ranks; /* damaged files may have circles */
     while (trail.step && trail.step->begin_ns > floor_ns && most-- > 0) {
-        struct ana_hop hop = go_back(causes, &trail);
+        struct ana_hop hop = hop_back(causes, &trail);
         int64_t until_ns = later(hop.until_ns, floor_ns), ended_ns = later(hop.ended_ns, floor_ns);
         int64_t left_ns = later(hop.left_ns, floor_ns);
         add_call(sums, hop.polled, until_ns, hop.begin_ns);
@@ -183,7 +183,7 @@ static inline void mark_way(const struct ana_causes *causes, struct trail *first
             return;
         }
         first->step->mark = mark;
-        go_back(causes, first);
+        hop_back(causes, first);
     }
 }
 
@@ -193,7 +193,7 @@ static inline void mark_way(const struct ana_causes *causes, struct trail *first
 static int64_t meets(const struct ana_causes *causes, struct trail trail, struct trail *first)
 {
     const struct ana_path *path = causes->path;
-    for (; trail.step; go_back(causes, &trail)) {
+    for (; trail.step; hop_back(causes, &trail)) {
         struct ana_cause_step *step = trail.step;
         if (step->begin_ns <= path->root_ns)
             return INT64_MIN;
@@ -210,7 +210,7 @@ static void move_root(struct ana_causes *causes, struct trail trail, int64_t ns)
 {
     struct ana_path *path = causes->path;
     while (trail.step && trail.step->begin_ns > ns)
-        go_back(causes, &trail);
+        hop_back(causes, &trail);
     if (!trail.step || !make_room(causes->segments, causes->places, &path->sums)) {
         causes->out_of_memory |= trail.step != NULL;
         return;
@@ -292,8 +292,8 @@ static uint32_t end_of(const struct ana_causes *causes, const struct ana_path_en
     return best;
 }
 
-bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
-                   struct ana_path_sums *out)
+bool ana_path_decode(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
+                     struct ana_path_sums *out)
 {
     if (!copy_sums(causes, &causes->path->sums, out)) {
         ana_path_sums_free(out);

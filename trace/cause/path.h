@@ -1,12 +1,12 @@
 /* The critical path: the chain of segments and calls that the run time consists of.
  *
- * The path is followed back from the end of the run as from a wait (way.h): through the work of the rank, and where it
- * had waited, on at the rank that it had waited for.  Each instant has one place on the path, so its length is the run
- * time.
+ * The path is followed back from the end of the run as from a wait (backtrace.h): through the work of the rank, and
+ * where it had waited, on at the rank that it had waited for.  Each instant has one place on the path, so its length is
+ * the run time.
  *
- * All ranks' ways back meet somewhere: everything before that point is on the path, whatever comes.  Every now and
- * then this part is added up, and its steps are no longer needed.  Ranks that do not meet within the steps that are
- * kept have the path cut: before the cut it is the path of the rank which came last there. */
+ * All ranks' ways back meet somewhere: everything before that point is on the path, whatever comes.  Every now and then
+ * this part is added up, and its steps are no longer needed.  Ranks that do not meet within the steps that are kept
+ * have the path cut: before the cut it is the path of the rank which came last there. */
 #pragma once
 
 #include "trace/cause/causes.h"
@@ -45,8 +45,8 @@ struct ana_path_end {
 };
 /* Writes the whole path of the time from `begin_ns` to `end_ns`, as far as it is known, into `out`, which is to be
  * freed.  False: out of memory. */
-bool ana_path_take(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
-                   struct ana_path_sums *out);
+bool ana_path_decode(struct ana_causes *causes, const struct ana_path_end *end, int64_t begin_ns, int64_t end_ns,
+                     struct ana_path_sums *out);
 /* All of it, in ns. */
 int64_t ana_path_length(const struct ana_path_sums *sums);
 /* Frees what the sums have. */

@@ -1,6 +1,6 @@
-/* Shadows of the run; see replay.h. */
+/* Scenarios of the run; see replay.h. */
 #include "trace/cause/replay.h"
-#include "trace/cause/way.h"
+#include "trace/cause/backtrace.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks)
     }
     free(replay->rank);
     free(replay->segment);
-    free(replay->came);
+    free(replay->arrived);
     free(replay->stack);
     ana_map_free(&replay->begun);
     free(replay->meeting);
@@ -75,9 +75,9 @@ static __attribute__((noinline)) bool more_room(struct ana_replay *replay, struc
     return true;
 }
 
-/* Keeps how far ahead a rank is in a slot, 0: in one that is free; returns which.  0: out of memory. */
-static inline uint16_t keep(struct ana_replay *replay, struct ana_replay_rank *rank, uint16_t slot,
-                            const struct ana_ahead *now)
+/* Stores how far ahead a rank is in a slot, 0: in one that is free; returns which.  0: out of memory. */
+static inline uint16_t store_ahead(struct ana_replay *replay, struct ana_replay_rank *rank, uint16_t slot,
+                                   const struct ana_ahead *now)
 {
     if (!slot && rank->free) {
         slot = rank->free;
@@ -91,11 +91,11 @@ static inline uint16_t keep(struct ana_replay *replay, struct ana_replay_rank *r
     return slot;
 }
 
-void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t step)
+void ana_replay_store_ahead(const struct ana_causes *causes, size_t index, uint32_t step)
 {
     struct ana_replay_rank *rank = &causes->replay->rank[index];
     uint16_t *slot = &rank->ahead_of[step & causes->mask];
-    *slot = keep(causes->replay, rank, *slot, &rank->now);
+    *slot = store_ahead(causes->replay, rank, *slot, &rank->now);
 }
 
 /* ---- a rank ----------------------------------------------------------------------------------------------------- */
@@ -138,22 +138,22 @@ static inline void end_step(const struct run *run, uint32_t number, const struct
     uint16_t *slot = &run->rank->ahead_of[number & run->mask];
     __builtin_prefetch(next + (ANA_STEPS_AHEAD - 1), 1);
     if ((next->needed && number != run->so_far) || run->several)
-        *slot = keep(run->replay, run->rank, *slot, now);
+        *slot = store_ahead(run->replay, run->rank, *slot, now);
     else
         pass(run->rank, slot);
 }
 
 /* Adds the time taken out of the segment before a step, which began at `before_ns`. */
-static inline __attribute__((always_inline)) void shorten_segment(const struct ana_causes *causes, uint32_t shadow,
+static inline __attribute__((always_inline)) void shorten_segment(const struct ana_causes *causes, uint32_t scenario,
                                                                   const struct ana_cause_step *step, int64_t before_ns,
                                                                   struct ana_ahead *ahead)
 {
-    const struct ana_shadow *of = &causes->replay->shadow[shadow];
+    const struct ana_scenario *of = &causes->replay->scenario[scenario];
     const int64_t more = ana_step_until(causes, step) - before_ns - of->usual_ns;
     const double ns = more > 0 ? (double)more : 0;
-    ana_ahead_add(ahead, shadow, 0, ANA_SHADOW_CALLS - 1, ns);
+    ana_ahead_add(ahead, scenario, 0, ANA_SCENARIO_CALLS - 1, ns);
     if (of->then)
-        ana_ahead_add(ahead, ANA_SHADOW_SECOND, ANA_SHADOW_SECOND, ANA_SHADOW_SECOND, ns);
+        ana_ahead_add(ahead, ANA_SCENARIO_SECOND, ANA_SCENARIO_SECOND, ANA_SCENARIO_SECOND, ns);
 }
 
 /* Adds the time taken out of a call: all its needs were met at `last_ns`. */
@@ -165,8 +165,8 @@ static inline void shorten_call(const struct ana_causes *causes, const struct an
         return;
     double own_ns = (double)(step->end_ns - last_ns);
     const ana_pair both = {own_ns, own_ns};
-    ahead->of[ANA_SHADOW_IDEAL / 2] += place->ideal * both;
-    ahead->of[ANA_SHADOW_CALLS / 2] += place->calls * both;
+    ahead->of[ANA_SCENARIO_IDEAL / 2] += place->ideal * both;
+    ahead->of[ANA_SCENARIO_CALLS / 2] += place->calls * both;
 }
 
 /* ---- needs of a step -------------------------------------------------------------------------------------------- */
@@ -211,15 +211,15 @@ static inline __attribute__((always_inline)) bool begin_alone(const struct ana_c
         return false;
     bool kept = base < rank->done && causes->rank[index].so_far - base < causes->room;
     *out = kept ? *ana_ahead_at(causes, rank, base) : rank->now;
-    uint32_t shadow = ana_shadow_of(causes->replay, step->segment);
-    const struct ana_cause_step *before = shadow ? ana_step_at(causes, index, ana_step_back(step, number)) : NULL;
+    uint32_t scenario = ana_scenario_of(causes->replay, step->segment);
+    const struct ana_cause_step *before = scenario ? ana_step_at(causes, index, ana_step_back(step, number)) : NULL;
     if (before)
-        shorten_segment(causes, shadow, step, before->end_ns, out);
+        shorten_segment(causes, scenario, step, before->end_ns, out);
     return true;
 }
 
-/* Goes on from there, of a step that had been polled for until another's call came.  False: it cannot be told yet. */
-static __attribute__((noinline)) bool take_polled(const struct ana_causes *causes, const struct ana_cause_step *step,
+/* Continues a step that had been polled for at the call that ended its polls.  False: not known yet. */
+static __attribute__((noinline)) bool join_polled(const struct ana_causes *causes, const struct ana_cause_step *step,
                                                   struct ana_ahead *begin, struct need *need)
 {
     uint32_t from = step->releaser - 1;
@@ -246,12 +246,12 @@ static inline __attribute__((always_inline)) bool begin_of(const struct ana_caus
     if (!need)
         return false;
     struct ana_ahead begin = *out;
-    bool told = take_polled(causes, step, &begin, need);
+    bool fact = join_polled(causes, step, &begin, need);
     *out = begin;
-    return told;
+    return fact;
 }
 
-/* Goes on with a meeting, as far as begins can be told.  False: not to its end. */
+/* Continues a meeting, as far as begins are known.  False: not to its end. */
 static __attribute__((noinline)) bool meet(const struct ana_causes *causes, struct ana_meeting *meeting,
                                            struct need *need)
 {
@@ -275,7 +275,7 @@ static __attribute__((noinline)) bool meet(const struct ana_causes *causes, stru
 
 /* Joins the source of an edge into a step that goes on from *last, which was at *last_ns, unless by wrong clocks the
  * source came after the call had ended.  False: not known yet. */
-static inline __attribute__((always_inline)) bool take_edge(const struct ana_causes *causes,
+static inline __attribute__((always_inline)) bool join_edge(const struct ana_causes *causes,
                                                             const struct ana_edge *edge, int64_t end_ns,
                                                             struct ana_ahead *last, int64_t *last_ns, struct need *need)
 {
@@ -311,7 +311,7 @@ static inline __attribute__((always_inline)) bool replay_step(const struct ana_c
     if (!begin_of(causes, index, number, step, &last, need))
         return false;
     for (uint32_t e = step->edges; (edge = ana_edge_at(run->rank, e)); e = edge->next)
-        if (!take_edge(causes, edge, step->end_ns, &last, &last_ns, need))
+        if (!join_edge(causes, edge, step->end_ns, &last, &last_ns, need))
             return false;
     shorten_call(causes, step, last_ns, &last);
     end_step(run, number, step_of(run, number + 1), &last);
@@ -363,11 +363,11 @@ void ana_replay_until(struct ana_causes *causes, int64_t now_ns)
         ana_replay_to(causes, i, ana_step_ended(causes, i, now_ns));
 }
 
-int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const bool *over)
+int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t scenario, const bool *over)
 {
     int64_t last_ns = INT64_MIN;
     if (causes->closed)
-        return causes->replay->saves[shadow];
+        return causes->replay->saves[scenario];
     for (size_t i = 0; i < causes->ranks; i++) {
         const struct ana_replay_rank *rank = &causes->replay->rank[i];
         const struct ana_cause_step *step = ana_step_at(causes, i, rank->done);
@@ -380,7 +380,7 @@ int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const
         const struct ana_cause_step *step = ana_step_at(causes, i, rank->done);
         if (!step)
             continue;
-        int64_t ahead = ana_rounded(ana_ahead_in(&rank->now, shadow));
+        int64_t ahead = ana_rounded(ana_ahead_in(&rank->now, scenario));
         if (over[i] && last_ns - (step->end_ns - ahead) < least)
             least = last_ns - (step->end_ns - ahead);
         else if (!over[i] && ahead < least)

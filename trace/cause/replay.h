@@ -1,11 +1,11 @@
 /* Replay: time that mending one thing would save.  The run is gone through once more, with that thing taken out.
  *
- * A *shadow* is the run as it would be.  It keeps how much earlier each step ends in it than in truth:
+ * A *scenario* is the run as it would be.  It keeps how much earlier each step ends in it than in truth:
  *   begin of a step  as much earlier as the step before, plus the time taken out of the segment between
  *   end of a step    as much earlier as the latest of its own begin and the begins of the calls that it needs
- *                    (*edges*); the rest of the call lasts as long as it did
- * A rank that waited for the mended one now waits for the next.  All shadows go along in one pass, some time after the
- * events, when all edges of that time are known; a rank is replayed when a step needs it.
+ *                    (*edges*); the rest of the call lasts as long as it did A rank that waited for the mended one now
+ * waits for the next.  All scenarios go along in one pass, some time after the events, when all edges of that time are
+ * known; a rank is replayed when a step needs it.
  *
  * Edges: a receive needs its send; a send that was held up, or is synchronous, its receive; a collective the calls of
  * other ranks that its kind waits for.  A send that did not wait for its receiver never will. */
@@ -15,17 +15,17 @@
 #include "trace/cause/ahead.h"
 #include "trace/cause/causes.h"
 
-#define ANA_SHADOW_IDEAL  0u /* calls that communicate take no time of their own: the ideal network of POP */
-#define ANA_SHADOW_CALLS  6u /* upwards: calls of one place take no time; below: segments are as fast as others */
-#define ANA_SHADOW_SECOND 5u /* segments of the ranks that come next, beside those of the shadow before it (`then`) */
-#define ANA_EDGES_OF_STEP 2u /* average number of edges there is room for */
+#define ANA_SCENARIO_IDEAL  0u /* calls that communicate take no time of their own: the ideal network of POP */
+#define ANA_SCENARIO_CALLS  6u /* upwards: calls of one place take no time; below: segments are as fast as others */
+#define ANA_SCENARIO_SECOND 5u /* segments of the next ranks, and of the scenario before it (`then`) */
+#define ANA_EDGES_OF_STEP   2u /* average number of edges there is room for */
 
 /* Thing taken out of the run in a shadow. */
-struct ana_shadow {
-    uint32_t what;    /* number of the stretch, or of the place, + 1; 0: nothing */
-    bool siblings;    /* usual_ns is the time of other stretches after the same call */
-    bool then;        /* it is taken out in ANA_SHADOW_SECOND, too */
-    int64_t usual_ns; /* stretch: usual time of other ranks */
+struct ana_scenario {
+    uint32_t what;    /* number of the segment kind, or of the place, + 1; 0: nothing */
+    bool siblings;    /* usual_ns is the time of other segment kinds after the same call */
+    bool then;        /* it is taken out in ANA_SCENARIO_SECOND, too */
+    int64_t usual_ns; /* segment kind: usual time of other ranks */
     int64_t weight;   /* cost that led to the choice */
 };
 
@@ -72,15 +72,15 @@ struct ana_replay {
     struct ana_member *member;
     uint32_t meetings, meeting_room; /* number so far; a power of two */
     uint64_t members, member_room;
-    struct ana_told_arrival *came; /* arrivals at the collective being told */
-    size_t coming, came_room;
+    struct ana_run_arrival *arrived; /* arrivals at the present collective */
+    size_t coming, arrived_room;
     struct ana_map begun; /* struct ana_begun by communicator, sequence, 0 */
     uint32_t *stack;      /* pairs of a rank and a step that it must come to */
-    struct ana_shadow shadow[ANA_SHADOWS];
-    uint8_t *segment; /* shadow of each segment, by number - 1, 0: none; as many as at the last choice */
+    struct ana_scenario scenario[ANA_SCENARIOS];
+    uint8_t *segment; /* scenario of each segment, by number - 1, 0: none; as many as at the last choice */
     size_t segments;
-    int64_t saves[ANA_SHADOWS]; /* values for closed causes */
-    bool out_of_memory;         /* state of a rank is missing somewhere */
+    int64_t saves[ANA_SCENARIOS]; /* values for closed causes */
+    bool out_of_memory;           /* state of a rank is missing somewhere */
 };
 
 /* Returns the next edge of a step, by its `number`; NULL: there is no more, or it has been overwritten. */
@@ -122,16 +122,16 @@ void ana_replay_free(struct ana_replay *replay, size_t ranks);
 
 /* Makes room for edges and states of a rank, for `room` kept steps.  False: out of memory. */
 bool ana_replay_rank_begin(struct ana_replay *replay, size_t index, uint32_t room);
-/* Keeps how far ahead a rank is now, at the end of a step, which was replayed last. */
-void ana_replay_keep(const struct ana_causes *causes, size_t index, uint32_t step);
+/* Stores how far ahead a rank is now, at the end of a step, which was replayed last. */
+void ana_replay_store_ahead(const struct ana_causes *causes, size_t index, uint32_t step);
 /* Notes that a step needs another; 0 is none. */
 void ana_replay_edge(struct ana_causes *causes, size_t index, uint32_t step, size_t needs_index, uint32_t needs_step);
-/* Remembers some arrivals at the collective that is told next. */
-void ana_replay_arrivals(struct ana_causes *causes, const struct ana_told_arrival *arrival, uint32_t n);
-/* Notes the needs of the calls of a collective (an ANA_TOLD_INSTANCE). */
-void ana_replay_instance(struct ana_causes *causes, const struct ana_told *told);
-/* Notes the need of the completion of a nonblocking collective (an ANA_TOLD_JOINED). */
-void ana_replay_joined(struct ana_causes *causes, const struct ana_told *told);
+/* Adds some arrivals at the next collective. */
+void ana_replay_arrivals(struct ana_causes *causes, const struct ana_run_arrival *arrival, uint32_t n);
+/* Notes the needs of the calls of a collective (an ANA_RUN_INSTANCE). */
+void ana_replay_instance(struct ana_causes *causes, const struct ana_run_fact *fact);
+/* Notes the need of the completion of a nonblocking collective (an ANA_RUN_JOINED). */
+void ana_replay_joined(struct ana_causes *causes, const struct ana_run_fact *fact);
 /* Notes that all ranks ended together, if they did: none left MPI_Finalize before the last had come to it. */
 void ana_replay_ends(struct ana_causes *causes);
 
@@ -140,12 +140,12 @@ void ana_replay_to(struct ana_causes *causes, size_t index, uint32_t step);
 /* Replays all steps that ended by `now_ns`. */
 void ana_replay_until(struct ana_causes *causes, int64_t now_ns);
 
-/* The shadow that a segment is in, by its number; 0: none. */
-static inline uint32_t ana_shadow_of(const struct ana_replay *replay, uint32_t segment)
+/* The scenario that a segment is in, by its number; 0: none. */
+static inline uint32_t ana_scenario_of(const struct ana_replay *replay, uint32_t segment)
 {
     return segment - 1 < replay->segments ? replay->segment[segment - 1] : 0;
 }
 
 /* Returns how much earlier the run would end, in ns; `over`: by rank, whether its last step is the last it will ever
  * make. */
-int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t shadow, const bool *over);
+int64_t ana_replay_saves(const struct ana_causes *causes, uint32_t scenario, const bool *over);

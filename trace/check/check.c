@@ -2,8 +2,8 @@
 #include "trace/check/check_impl.h"
 #include <stdlib.h>
 
-/* Says what the files leave open. */
-static void say_limits(struct ana_check *c)
+/* Notes what the files leave open. */
+static void note_limits(struct ana_check *c)
 {
     bool ended = true, unknown = false;
     for (size_t i = 0; i < ana_job_ranks(c->job); i++) {
@@ -32,7 +32,7 @@ const struct ana_findings *ana_check(struct ana_job *job)
         ana_check_unreceived(&c);
         ana_check_open_epochs(&c);
         ana_check_left(&c);
-        say_limits(&c);
+        note_limits(&c);
     } else {
         c.memory = true;
     }

@@ -72,7 +72,7 @@ struct ana_player {
     bool finalized;         /* ended in its own way: its leftovers are left */
     bool whole;             /* all its events are there */
     bool queued;            /* it has its turn */
-    bool unknown_receives;  /* it received what cannot be told: any message may have been received */
+    bool unknown_receives;  /* it received unknown messages: any message may have been received */
     struct ana_map windows; /* struct ana_epoch by object, target + 1 (0: the window itself) */
     struct ana_wild *wild;  /* last receives from any source */
 };
@@ -144,7 +144,7 @@ static inline bool ana_actor_blocked(const struct ana_actor *actor)
 bool ana_check_replay(struct ana_check *c);
 /* Something that the actor waits for is there now. */
 void ana_actor_wake(struct ana_check *c, struct ana_actor *actor);
-/* Gives a rank a turn. */
+/* Runs a rank until it waits. */
 void ana_rank_queue(struct ana_check *c, uint32_t rank);
 
 /* stuck.c */
@@ -161,7 +161,7 @@ struct ana_end *ana_end_post(struct ana_check *c, struct ana_actor *actor, const
                              const struct ana_act *got, bool receive);
 /* Releases an end whose owner goes on: it is freed now or when it is paired.  NULL is none. */
 void ana_end_leave(struct ana_check *c, struct ana_end *end);
-/* Lets a send complete without its receive. */
+/* Completes a send without its receive. */
 void ana_end_buffer(struct ana_check *c, struct ana_end *end);
 /* Whether a receive from any source could take another message that waits. */
 bool ana_end_has_other(const struct ana_check *c, const struct ana_end *end);
@@ -182,10 +182,10 @@ void ana_check_unreceived(struct ana_check *c);
 /* Begins the clocks, where somebody receives from any source.  False: out of memory. */
 bool ana_clocks_begin(struct ana_check *c);
 /* Copies the actor's clock; NULL: none is kept.  Free with ana_stamp_drop. */
-struct ana_stamp *ana_stamp_take(struct ana_check *c, const struct ana_actor *actor);
+struct ana_stamp *ana_stamp_copy(struct ana_check *c, const struct ana_actor *actor);
 /* The stamp now includes what the actor knows.  NULL: nothing. */
 void ana_stamp_meet(struct ana_stamp *into, const struct ana_actor *actor);
-/* Lets go of a stamp; NULL is none. */
+/* Frees a stamp; NULL is none. */
 void ana_stamp_drop(struct ana_check *c, struct ana_stamp *stamp);
 /* Merges the stamp's knowledge into the actor's.  NULL: nothing. */
 void ana_clock_join(struct ana_actor *actor, const struct ana_stamp *stamp);
@@ -198,8 +198,8 @@ void ana_race_open(struct ana_check *c, const struct ana_actor *actor, const str
 /* Begins without any. */
 void ana_meetings_begin(struct ana_check *c);
 /* An actor comes to a collective; NULL: it is not known who the others are. */
-struct ana_meeting *ana_meeting_come(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
-                                     uint64_t sequence);
+struct ana_meeting *ana_meeting_enter(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
+                                      uint64_t sequence);
 /* The actor waits for the others, if they are not there.  NULL: nothing. */
 void ana_meeting_wait(struct ana_meeting *meeting, struct ana_actor *actor);
 /* The actor goes on, and takes with it what the others knew.  NULL: nothing. */
@@ -241,7 +241,7 @@ bool ana_found_begin(struct ana_check *c);
 /* Adds one: these acts (of any ranks) are to blame.  The detail is kept of the first at the same places. */
 void ana_found_add(struct ana_check *c, enum ana_check_class id, const struct ana_act *const *act, size_t n,
                    const char *detail, ...) __attribute__((format(printf, 5, 6)));
-/* Says what could not be checked; each text once. */
+/* Notes what could not be checked; each text once. */
 void ana_found_limit(struct ana_check *c, const char *text);
 /* Ends them, sorted; NULL: out of memory.  Free with ana_findings_free. */
 const struct ana_findings *ana_found_end(struct ana_check *c);

@@ -32,7 +32,7 @@ static struct ana_ends_queue *find_queue(struct ana_check *c, const struct ana_a
 static void free_end(struct ana_check *c, struct ana_end *end)
 {
     ana_stamp_drop(c, end->stamp);
-    ana_pool_give(&c->ends, end);
+    ana_pool_free_item(&c->ends, end);
 }
 
 static void end_is_done(struct ana_check *c, struct ana_end *end)
@@ -73,14 +73,14 @@ struct ana_end *ana_end_post(struct ana_check *c, struct ana_actor *actor, const
         return NULL;
     }
     struct ana_ends_queue *queue = find_queue(c, channel, receive);
-    struct ana_end *end = queue ? ana_pool_take(&c->ends) : NULL;
+    struct ana_end *end = queue ? ana_pool_alloc(&c->ends) : NULL;
     if (!end) {
         c->memory = true;
         return NULL;
     }
     *end = (struct ana_end){.act = act, .owner = actor, .got = got, .receive = receive, .serial = ++c->serial};
     end->done = !receive && is_buffered(act);
-    end->stamp = receive ? NULL : ana_stamp_take(c, actor);
+    end->stamp = receive ? NULL : ana_stamp_copy(c, actor);
     struct ana_end *other = queue->head;
     if (other && other->receive != receive) {
         queue->head = other->next;

@@ -34,7 +34,7 @@ struct ana_found {
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
 /* A copy of a text that lives as long as the findings; equal texts are one.  Findings are few. */
-static const char *keep_text(struct ana_check *c, const char *text)
+static const char *copy_text(struct ana_check *c, const char *text)
 {
     struct ana_found *f = c->found;
     for (size_t i = 0; i < f->texts; i++)
@@ -52,7 +52,7 @@ static const char *site_of(struct ana_check *c, uint32_t rank, uint64_t site)
     trc_site(file, site, &function, &module);
     const char *line = ana_site_line(c->job, rank, module);
     function = ana_site_function(c->job, rank, module, function);
-    return keep_text(c, line ? line : function ? function : module ? trc_base_name(module) : "");
+    return copy_text(c, line ? line : function ? function : module ? trc_base_name(module) : "");
 }
 
 ANA_COMPARE(by_call_and_site, struct ana_place, strcmp(x->call, y->call), strcmp(x->site, y->site))
@@ -106,7 +106,7 @@ void ana_found_add(struct ana_check *c, enum ana_check_class id, const struct an
     for (size_t i = 0; i < n; i++)
         places =
             add_place(place, places,
-                      (struct ana_place){keep_text(c, act[i]->call->name), site_of(c, act[i]->rank, act[i]->sig.site)});
+                      (struct ana_place){copy_text(c, act[i]->call->name), site_of(c, act[i]->rank, act[i]->sig.site)});
     ana_sort(place, places, sizeof *place, by_call_and_site);
     struct draft *d = find_draft(c, id, place, places);
     if (!d) {
@@ -130,7 +130,7 @@ void ana_found_limit(struct ana_check *c, const char *text)
         if (strcmp(f->limit[i], text) == 0)
             return;
     if (ana_grow_alone(&f->limit, f->is.limits, sizeof *f->limit))
-        f->limit[f->is.limits++] = keep_text(c, text);
+        f->limit[f->is.limits++] = copy_text(c, text);
     else
         c->memory = true;
 }

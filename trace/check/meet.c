@@ -95,8 +95,8 @@ static void end_meeting(struct ana_check *c, const struct ana_meeting *meeting)
             ana_actor_wake(c, meeting->waiter[i]);
 }
 
-struct ana_meeting *ana_meeting_come(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
-                                     uint64_t sequence)
+struct ana_meeting *ana_meeting_enter(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
+                                      uint64_t sequence)
 {
     if (!act->comm || act->comm->def.size <= 0 || trc_order_in_doubt(act->comm, sequence))
         return NULL;
@@ -112,7 +112,7 @@ struct ana_meeting *ana_meeting_come(struct ana_check *c, struct ana_actor *acto
     meeting->act[meeting->came++] = act;
     bool waits = group->known && !c->partial;
     if (waits && !meeting->stamp)
-        meeting->stamp = ana_stamp_take(c, actor);
+        meeting->stamp = ana_stamp_copy(c, actor);
     else
         ana_stamp_meet(meeting->stamp, actor);
     if (is_complete(meeting))

@@ -24,9 +24,9 @@ bool ana_clocks_begin(struct ana_check *c)
     return true;
 }
 
-struct ana_stamp *ana_stamp_take(struct ana_check *c, const struct ana_actor *actor)
+struct ana_stamp *ana_stamp_copy(struct ana_check *c, const struct ana_actor *actor)
 {
-    struct ana_stamp *stamp = actor->clock ? ana_pool_take(&c->stamps) : NULL;
+    struct ana_stamp *stamp = actor->clock ? ana_pool_alloc(&c->stamps) : NULL;
     c->memory |= actor->clock && !stamp;
     if (!stamp)
         return NULL;
@@ -38,10 +38,10 @@ struct ana_stamp *ana_stamp_take(struct ana_check *c, const struct ana_actor *ac
 void ana_stamp_drop(struct ana_check *c, struct ana_stamp *stamp)
 {
     if (stamp)
-        ana_pool_give(&c->stamps, stamp);
+        ana_pool_free_item(&c->stamps, stamp);
 }
 
-static void take_later(uint32_t *into, const uint32_t *from, size_t n)
+static void add_later(uint32_t *into, const uint32_t *from, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         into[i] = from[i] > into[i] ? from[i] : into[i];
@@ -50,13 +50,13 @@ static void take_later(uint32_t *into, const uint32_t *from, size_t n)
 void ana_stamp_meet(struct ana_stamp *into, const struct ana_actor *actor)
 {
     if (into && actor->clock)
-        take_later(into->at, actor->clock, into->words);
+        add_later(into->at, actor->clock, into->words);
 }
 
 void ana_clock_join(struct ana_actor *actor, const struct ana_stamp *stamp)
 {
     if (stamp && actor->clock)
-        take_later(actor->clock, stamp->at, stamp->words);
+        add_later(actor->clock, stamp->at, stamp->words);
 }
 
 /* ---- races ------------------------------------------------------------------------------------------------------ */
@@ -93,7 +93,7 @@ void ana_race_open(struct ana_check *c, const struct ana_actor *actor, const str
 }
 
 /* Whether `wild` could have taken this message, too, which a later receive took. */
-static bool could_take(const struct wild *wild, const struct ana_end *send, const struct ana_end *receive)
+static bool could_receive(const struct wild *wild, const struct ana_end *send, const struct ana_end *receive)
 {
     return wild->serial < receive->serial && wild->got->from != send->act->rank &&
            wild->act->identity == send->act->identity &&
@@ -108,7 +108,7 @@ void ana_check_race(struct ana_check *c, const struct ana_end *send, const struc
     for (size_t i = 0; i < n; i++) {
         struct wild *wild = &list->kept[i];
         uint64_t bit = 1ull << from % 64;
-        if (!could_take(wild, send, receive) || wild->others[from / 64 % 16] & bit)
+        if (!could_receive(wild, send, receive) || wild->others[from / 64 % 16] & bit)
             continue;
         wild->others[from / 64 % 16] |= bit; /* messages of one rank come in order: only its next one counts */
         if (!receive->stamp || receive->stamp->at[wild->actor] >= wild->completed)

@@ -27,7 +27,7 @@ static void begin(struct ana_check *c, struct ana_actor *actor, const struct ana
     uint32_t flags = act->sig.flags;
     bool cancelled = got && got->sig.flags & TRC_SIG_CANCELLED;
     if (flags & TRC_SIG_COLL)
-        into->meeting = ana_meeting_come(c, actor, act, sequence);
+        into->meeting = ana_meeting_enter(c, actor, act, sequence);
     if (flags & TRC_SIG_P2P_OUT && act->sig.peer != TRC_PEER_NULL && !(cancelled && !into->freed))
         into->send = ana_end_post(c, actor, act, NULL, false);
     if (!(flags & TRC_SIG_P2P_IN) || act->sig.source == TRC_PEER_NULL || (cancelled && !into->freed))

@@ -146,7 +146,7 @@ static void find_circle(const struct ana_check *c, struct ana_actor *actor, stru
     }
 }
 
-/* Lets an actor have what MPI gave it by buffering, or by not waiting for all.  False: it waits for a message. */
+/* Gives an actor what MPI gave it by buffering, or by not waiting for all.  False: it waits for a message. */
 static bool release(struct ana_check *c, struct ana_actor *actor)
 {
     size_t at = actor->waiting;

@@ -23,9 +23,9 @@ struct ana_portion_pair {
     const struct ana_portion *of[2];
 };
 
-/* Gives places and regions of the second run's portions the names that they have in the first: of_b as ana_align fills
- * it, of `b_count` places.  Places that the first does not have get numbers after its `a_count`.  Where only one of the
- * runs has a call, the segments before and after it become one, as in the other run.  False: out of memory. */
+/* Assigns to places and regions of the second run's portions the names that they have in the first: of_b as ana_align
+ * fills it, of `b_count` places.  Places that the first does not have get numbers after its `a_count`.  Where only one
+ * of the runs has a call, the segments before and after it become one, as in the other run.  False: out of memory. */
 bool ana_portions_join(struct ana_portions *a, struct ana_portions *b, const uint32_t *of_b, size_t a_count,
                        size_t b_count);
 

@@ -32,7 +32,7 @@ static void key_of(const struct ana_portion *p, uint64_t key[3])
 }
 
 /* Adds the times of a portion to another of its name and takes them away.  False: out of memory. */
-static bool take_over(struct ana_portion *to, struct ana_portion *from)
+static bool merge_portions(struct ana_portion *to, struct ana_portion *from)
 {
     to->room = (uint32_t)ana_lengthen(&to->ns, to->room, from->blocks, sizeof *to->ns);
     if (from->blocks > to->room)
@@ -62,7 +62,7 @@ static bool sort_in(struct ana_portions *of)
         struct ana_portion *to = ana_map_add(&sorted, key[0], key[1], key[2]);
         ok = to;
         if (ok && (to->ns || to->total_ns > 0)) {
-            ok = take_over(to, p);
+            ok = merge_portions(to, p);
         } else if (ok) {
             *to = *p;
             p->ns = NULL;

@@ -1,5 +1,5 @@
 #include "trace/diff/portion_usage.h"
-#include "trace/cause/told.h"
+#include "trace/cause/run_facts.h"
 #include "trace/relations/clock.h"
 #include "trace/util/grow.h"
 #include <math.h>

@@ -71,8 +71,8 @@ bool ana_portion_places(const struct ana_job *job, struct ana_portion_place **ou
     return ok;
 }
 
-/* Gives the places of all events their numbers and marks in the pass over all events, and finds the ranks with calls
- * that end iterations. */
+/* Assigns to the places of all events their numbers and marks in the pass over all events, and finds the ranks with
+ * calls that end iterations. */
 static bool number_places(struct reader *r, struct ana_portion_end end)
 {
     const struct ana_analysis *analysis = ana_job_analysis(r->job);
@@ -126,7 +126,7 @@ static uint32_t place_of(struct reader *r, uint32_t own)
 }
 
 /* Copies the names of the regions that were met.  False: out of memory. */
-static bool keep_regions(struct reader *r)
+static bool copy_regions(struct reader *r)
 {
     struct ana_portions *out = r->out;
     out->regions = r->regions.names.count;
@@ -215,7 +215,7 @@ static void next_iteration(struct reader *r, size_t index, int64_t end_ns)
     rank->last_ns = end_ns;
 }
 
-/* Takes an event that ends an iteration. */
+/* Adds an event that ends an iteration. */
 static void end_iteration(struct reader *r, const struct ana_event *e)
 {
     next_iteration(r, e->index, e->end_ns);
@@ -275,14 +275,14 @@ static void add_elapsed(struct reader *r, const struct ana_event *e)
                   (double)(e->begin_ns - last_ns + (e->end_ns - e->begin_ns - busy_ns)));
 }
 
-static void take_event(struct reader *r, struct ana_event *e, const struct ana_selection *selection)
+static void add_event(struct reader *r, struct ana_event *e, const struct ana_selection *selection)
 {
     if (!is_counted(r, e))
         return;
     const struct ana_why_rank *rank = &r->why.rank[e->index];
     struct ana_why_thread before = e->thread < rank->threads ? rank->thread[e->thread] : (struct ana_why_thread){0};
     uint32_t region = r->regions.any ? ana_regions_call(&r->regions, e) : 0;
-    ana_why_event(&r->why, e, ANA_TOLD_STEP);
+    ana_why_event(&r->why, e, ANA_RUN_STEP);
     bool is_event = e->kind == TRC_RECORD_EVENT && !e->use->is_quiet;
     bool ends = is_event && ana_iter_is_again(&r->lane[e->index].end, &ana_job_analysis(r->job)->iter, e->use->mark,
                                               e->thread, e->use->size);
@@ -321,14 +321,14 @@ static struct ana_merge *open_merge(struct ana_job *job, struct trc_file **files
     return merge;
 }
 
-/* Takes all events.  False: out of memory. */
+/* Adds all events.  False: out of memory. */
 static bool read_events(struct reader *r, struct ana_merge *merge, const struct ana_selection *selection)
 {
     struct ana_event *e[FEW];
     for (size_t n; !r->failed && (n = ana_merge_next_few(merge, e, FEW)) > 0;)
         for (size_t i = 0; i < n; i++)
-            take_event(r, e[i], selection);
-    return !r->failed && keep_regions(r);
+            add_event(r, e[i], selection);
+    return !r->failed && copy_regions(r);
 }
 
 bool ana_portions_read(struct ana_job *job, struct ana_selection selection, struct ana_portion_end end,

@@ -42,8 +42,8 @@ void ana_export_default(const struct ana_job *job, const struct ana_export_forma
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* Keeps where a thread is, after its event was written. */
-static void keep_place(struct ana_export_thread *thread, const struct ana_event *e, enum ana_export_what what)
+/* Notes where a thread is, after its event was written. */
+static void note_place(struct ana_export_thread *thread, const struct ana_event *e, enum ana_export_what what)
 {
     if (what == ANA_EXPORT_CALL || what == ANA_EXPORT_POLL || what == ANA_EXPORT_DEVICE)
         thread->until_ns = e->end_ns > thread->until_ns ? e->end_ns : thread->until_ns;
@@ -62,7 +62,7 @@ static void pass_event(void *user, const struct ana_event *e)
         return; /* it came after the walk began */
     struct ana_export_thread *thread = &x->thread[x->first[e->index] + e->thread];
     x->sink->event(x, thread, e);
-    keep_place(thread, e, ana_export_what(e));
+    note_place(thread, e, ana_export_what(e));
 }
 
 static void pass_message(void *user, const struct ana_message *message)
@@ -205,7 +205,7 @@ static bool make_part(struct ana_exporting *x, const char *out)
     return x->out && !x->out->error;
 }
 
-static void take_name(struct ana_exporting *x, const char *out)
+static void copy_name(struct ana_exporting *x, const char *out)
 {
     int error = ana_out_close(x->out);
     if (error)
@@ -231,7 +231,7 @@ bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, 
     if (made)
         walk_job(&x);
     if (made)
-        take_name(&x, out);
+        copy_name(&x, out);
     else
         ana_out_close(x.out);
     ana_map_free(&x.comms);

@@ -53,7 +53,7 @@ struct ana_export_sink {
 
 /* ---- words.c ----------------------------------------------------------------------------------------------------- */
 
-/* Says what failed, unless something has before.  Returns false. */
+/* Reports what failed, unless something has before.  Returns false. */
 __attribute__((format(printf, 2, 3))) bool ana_export_fail(struct ana_exporting *x, const char *format, ...);
 
 #define ANA_EXPORT_NAME 128

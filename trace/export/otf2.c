@@ -16,7 +16,7 @@ struct piece {
 };
 
 /* Piece given to a location's events, one at a time: they are written when it is full. */
-static void *take_piece(void *user, uint8_t file, uint64_t location, void **kept, uint64_t size)
+static void *start_piece(void *user, uint8_t file, uint64_t location, void **kept, uint64_t size)
 {
     (void)user, (void)location;
     bool enough = file == OTF2_FILE_EVENTS && *kept;
@@ -28,7 +28,7 @@ static void *take_piece(void *user, uint8_t file, uint64_t location, void **kept
     return piece + 1;
 }
 
-static void give_pieces(void *user, uint8_t file, uint64_t location, void **kept, bool final)
+static void release_pieces(void *user, uint8_t file, uint64_t location, void **kept, bool final)
 {
     (void)user, (void)file, (void)location, (void) final;
     for (struct piece *piece = *kept, *next; piece; piece = next) {
@@ -38,8 +38,8 @@ static void give_pieces(void *user, uint8_t file, uint64_t location, void **kept
     *kept = NULL;
 }
 
-/* The first error that the library meets is the one that is told. */
-static int keep_error(void *user, const char *file, uint64_t line, const char *function, int code, const char *format,
+/* The first error that the library meets is reported. */
+static int note_error(void *user, const char *file, uint64_t line, const char *function, int code, const char *format,
                       va_list arguments)
 {
     struct ana_exporting *x = user;
@@ -58,7 +58,7 @@ static void expect(struct ana_exporting *x, int status)
 static bool begin(struct ana_exporting *x)
 {
     static const struct otf2_flush flush = {before_flush, NULL}; /* no records of flushes */
-    static const struct otf2_memory memory = {take_piece, give_pieces};
+    static const struct otf2_memory memory = {start_piece, release_pieces};
     struct otf2 *otf2 = x->own = calloc(1, sizeof *otf2);
     if (otf2)
         otf2->lane = calloc(x->first[ana_job_ranks(x->job)] + 1, sizeof *otf2->lane);
@@ -68,7 +68,7 @@ static bool begin(struct ana_exporting *x)
     ana_map_init(&otf2->comms, sizeof(struct otf2_comm));
     if (!ana_otf2_load(x, &otf2->lib))
         return false;
-    otf2->lib.Error_RegisterCallback(keep_error, x);
+    otf2->lib.Error_RegisterCallback(note_error, x);
     for (size_t t = 0; t < x->first[ana_job_ranks(x->job)]; t++)
         otf2->lane[t].leaving = OTF2_NONE;
     otf2->shift_ns = ana_export_shift(x);

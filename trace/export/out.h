@@ -19,7 +19,7 @@ struct ana_out {
 /* Makes a new file to write and read, for the caller to close; a file or link that has its name goes.  -1, with errno:
  * it cannot be made. */
 int ana_out_make(const char *path);
-/* Makes the file in the same way; NULL when out of memory.  Whether it could be made is told by ana_out_close. */
+/* Makes the file in the same way; NULL when out of memory.  ana_out_close reports whether it could be made. */
 struct ana_out *ana_out_open(const char *path);
 /* Writes the remaining bytes and frees it; NULL is none.  Returns errno of the first failure; 0: the file is whole. */
 int ana_out_close(struct ana_out *out);

@@ -7,7 +7,7 @@
 
 /* A function of the record path that is part of each of its callers, compiled for the constants that each passes. */
 #define TRC_INLINE static inline __attribute__((always_inline))
-/* Keeps an address in a register: the compiler would else add up the address of a table's element at each use. */
+/* Holds an address in a register: the compiler would else add up the address of a table's element at each use. */
 #define TRC_IN_REGISTER(pointer) __asm__("" : "+r"(pointer))
 
 #define TRC_VARINT_MAX 10u

@@ -51,11 +51,11 @@
  *                   SIG, LIKE and DONE items do not end the row, every other item does; from then on its FOLDs stay
  *                   as they are.
  *   3  LOST         varint count: records that could not be kept at this place
- *   4  SAID         varint n, then n bytes: varints kind (enum trc_said_kind), communicator, sequence number on it,
+ *   4  ROUND        varint n, then n bytes: varints kind (enum trc_round_kind), communicator, sequence number on it,
  *                   round, gap (begin - time base), duration, size; then what was said, as many of the `size`
  *                   bytes as are kept.  It stands before the FOLD of a control round (Horovod's negotiation) and
  *                   holds for every later FOLD of the same kind of call on the same communicator, until the next
- *                   SAID of these.  Not counted in trc_chunk.records
+ *                   ROUND of these.  Not counted in trc_chunk.records
  *   5  REGION       varint n, then n bytes: a region of the program's own begins or ends (format_items.h).  It does not
  *                   move the time base.  Not counted in trc_chunk.records
  *   6  LIKE         varint n, then n bytes: varint i, varint mask, then varints as in SIG, one for each bit of the

@@ -27,7 +27,7 @@ enum trc_gpu_state {
 enum trc_gpu_flag {
     TRC_GPU_BLIND = 1u << 0,       /* no further than ENQUEUED is anything known of it: it counts as over */
     TRC_GPU_BY_EVENTS = 1u << 1,   /* started and completed are from events: when they were seen, some ms late */
-    TRC_GPU_BY_PLUGIN = 1u << 2,   /* started and completed are as NCCL itself told */
+    TRC_GPU_BY_PLUGIN = 1u << 2,   /* started and completed are from NCCL itself */
     TRC_GPU_APPROXIMATE = 1u << 3, /* the launch went on after the call had returned (non-blocking communicators), or
                                     * another thread said a state later, when it was free to: times are rough */
     TRC_GPU_GROUPED = 1u << 4,     /* launched together with others of its group: their times are shared */
@@ -63,7 +63,7 @@ enum trc_gpu_flag {
     FIELD(uint16_t, channels_begun) /* plugin's count: parts of its kernel that have begun and ended */                \
     FIELD(uint16_t, channels_ended)                                                                                    \
     FIELD(uint16_t, reserved)                                                                                          \
-    FIELD(uint32_t, correlation) /* number of its kernel, if CUPTI told it */                                          \
+    FIELD(uint32_t, correlation) /* number of its kernel, from CUPTI */                                                \
     FIELD(uint64_t, order)       /* earlier operations of any kind of this process on the communicator */
 
 struct trc_gpu_op {

@@ -4,28 +4,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Kinds of contents of SAID.  Words are 64 bits; of a round, this rank's words, then the same number that came out. */
-enum trc_said_kind {
-    TRC_SAID_AND = 1,     /* bitwise and over all ranks */
-    TRC_SAID_OR = 2,      /* bitwise or */
-    TRC_SAID_REQUEST = 3, /* list of this rank, gathered by the root (the root sends none) */
-    TRC_SAID_RESPONSE = 4 /* the root's list, as all ranks have it */
+/* Kinds of contents of ROUND.  Words are 64 bits; of a round, this rank's words, then the same number that came out. */
+enum trc_round_kind {
+    TRC_ROUND_AND = 1,     /* bitwise and over all ranks */
+    TRC_ROUND_OR = 2,      /* bitwise or */
+    TRC_ROUND_REQUEST = 3, /* list of this rank, gathered by the root (the root sends none) */
+    TRC_ROUND_RESPONSE = 4 /* the root's list, as all ranks have it */
 };
-#define TRC_SAID_WORDS 64u    /* more are no control round */
-#define TRC_SAID_KEPT  16384u /* bytes of a list that are kept */
+#define TRC_ROUND_WORDS 64u    /* more are no control round */
+#define TRC_ROUND_BYTES 16384u /* bytes of a list that are kept */
 
 enum trc_item {
     TRC_ITEM_END = 0,
     TRC_ITEM_SIG = 1,
     TRC_ITEM_FOLD = 2,
     TRC_ITEM_LOST = 3,
-    TRC_ITEM_SAID = 4,
+    TRC_ITEM_ROUND = 4,
     TRC_ITEM_REGION = 5,
     TRC_ITEM_LIKE = 6,
     TRC_ITEM_DONE = 7,
     TRC_ITEM_EVENT = 8
 };
-#define TRC_ITEM_MAX 192u /* no item but SAID is longer; a writer opens a new chunk when less room is left */
+#define TRC_ITEM_MAX 192u /* no item but ROUND is longer; a writer opens a new chunk when less room is left */
 
 /* Contents of REGION: varints what, id of the TRC_DEF_REGION, and gap (time - time base).  A chunk begins with an OPEN
  * for each region that was open then, the outermost first: so it can be decoded alone.

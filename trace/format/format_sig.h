@@ -31,7 +31,7 @@ enum trc_sig_flag {
     TRC_SIG_RMA = 1u << 10,     /* peer is the target, comm the window's communicator */
     TRC_SIG_IO = 1u << 11,      /* sent/received are written/read bytes */
     TRC_SIG_SYNC = 1u << 12,    /* a synchronous send: cannot complete before it is received */
-    TRC_SIG_CONTROL = 1u << 13, /* control round (with COLL) of a background loop, see SAID; not one of the program's
+    TRC_SIG_CONTROL = 1u << 13, /* control round (with COLL) of a background loop, see ROUND; not one of the program's
                                   own collectives, and folded */
     TRC_SIG_ENQUEUE = 1u << 14, /* NCCL: put on a stream, or begun; that the call returned says nothing of the others */
     TRC_SIG_GROUPED = 1u << 15, /* NCCL: within a group: launched with the others by the outermost GroupEnd that follows

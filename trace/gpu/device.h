@@ -59,7 +59,7 @@ struct ana_nccl_pair {
     uint64_t sends, receives, bytes_sent, bytes_received;
 };
 
-struct ana_gpu_look {
+struct ana_gpu_summary {
     bool known;          /* something ran on a stream */
     char why_not[160];   /* reason that kernels, or some ranks' kernels, are unknown; "" all is well */
     uint64_t unmatched;  /* kernels of NCCL without a call, and calls without a kernel: graphs, or records lost */
@@ -78,16 +78,17 @@ struct ana_gpu_look {
 /* Fills *out for a selection: kernels, copies and calls of its ranks that ended in it (NCCL's calls: began); times of
  * kernels are clipped to it.  For NCCL's collectives `timed`, transfer and skew belong to the operation, on all
  * ranks.  Only a time range reads events again: call it again while out->analysed < 1 after ana_job_advance.  False:
- * out of memory.  Free with ana_gpu_look_free. */
-bool ana_gpu_take_look(struct ana_job *job, struct ana_selection selection, struct ana_gpu_look *out);
-/* Fills *out for all ranks and all time; reads no event again.  False: out of memory.  Free with ana_gpu_look_free. */
-bool ana_gpu_take_whole(const struct ana_job *job, struct ana_gpu_look *out);
+ * out of memory.  Free with ana_gpu_summary_free. */
+bool ana_gpu_summarize(struct ana_job *job, struct ana_selection selection, struct ana_gpu_summary *out);
+/* Fills *out for all ranks and all time; reads no event again.  False: out of memory.  Free with ana_gpu_summary_free.
+ */
+bool ana_gpu_summarize_all(const struct ana_job *job, struct ana_gpu_summary *out);
 /* Whether a process of the job that uses NCCL or CUDA runs on this machine, now. */
 bool ana_gpu_is_here(const struct ana_job *job);
 /* Returns whether `processes` may be the job's: no fewer than use NCCL now, no more than it has, and not 0. */
 bool ana_gpu_could_be(const struct ana_job *job, size_t processes);
 /* Frees what a look has; the struct is the caller's. */
-void ana_gpu_look_free(struct ana_gpu_look *look);
+void ana_gpu_summary_free(struct ana_gpu_summary *look);
 
 struct ana_summary;
 struct ana_upper;
@@ -103,7 +104,7 @@ struct ana_carried {
     uint64_t unknown; /* calls whose bytes are not known */
 };
 /* Computes the bytes carried by each library, from a summary and a look of one selection. */
-void ana_gpu_carried(const struct ana_summary *summary, const struct ana_gpu_look *look,
+void ana_gpu_carried(const struct ana_summary *summary, const struct ana_gpu_summary *look,
                      struct ana_carried out[ANA_LIBRARIES]);
 
 /* Writes "at::native::vectorized_elementwise_kernel" for a mangled name, leaving out its angle brackets' contents. */

@@ -5,7 +5,7 @@
 #include "trace/job/window.h"
 
 /* Writes why kernels are not known of all ranks. */
-static void not_all(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look)
+static void not_all(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_summary *look)
 {
     const struct ana_members *members = ana_job_members(job);
     size_t with = 0;
@@ -20,7 +20,7 @@ static void not_all(const struct ana_job *job, const uint8_t *ranks, struct ana_
                  with == 1 ? "" : "s", first);
 }
 
-void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look)
+void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_summary *look)
 {
     const struct ana_members *members = ana_job_members(job);
     size_t without = 0, first = 0, all = 0;

@@ -1,5 +1,5 @@
-/* NCCL's algorithm for an operation, if its profiler plugin told us: facts "nccl.how ncclAllReduce 65536 B of 2: RING
- * LL, 2 channels".  They are read for all rows at once, when new ones came. */
+/* NCCL's algorithm for an operation, if its profiler plugin reported it: facts "nccl.how ncclAllReduce 65536 B of 2:
+ * RING LL, 2 channels".  They are read for all rows at once, when new ones came. */
 #include "trace/gpu/device_impl.h"
 #include "trace/job/comms.h"
 #include "trace/util/hash.h"

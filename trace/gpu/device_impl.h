@@ -3,7 +3,7 @@
 
 #include "trace/gpu/device.h"
 #include "trace/util/hash_map.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include "trace/relations/merge.h"
 #include "trace/util/times.h"
 #include "trace/sums/timeline.h"
@@ -24,7 +24,7 @@ void ana_gpu_device_event(struct ana_job *job, struct ana_devices *gpu, const st
 /* ---- device_facts.c */
 /* Fills look->why_not: the reason that kernels of NCCL's calls, or any, have no times on some of the ranks (NULL:
  * all). */
-void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_look *look);
+void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana_gpu_summary *look);
 
 /* ---- device_match.c: matches kernels with operations.  On one stream the n-th kernel of NCCL's belongs to the n-th
  * launch (a call, or all calls of a group on one communicator), unless it cannot be: a kernel is not before its call,
@@ -41,10 +41,11 @@ void ana_gpu_call(struct ana_job *job, struct ana_devices *gpu, const struct ana
 void ana_gpu_match_kernel(struct ana_job *job, struct ana_gpu_match *match, size_t index, uint32_t stream_number,
                           const char *name, int64_t begin_ns, int64_t end_ns);
 /* Fills the parts of a look that the match knows.  False: out of memory. */
-bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
-                        const struct ana_selection *selection, struct ana_gpu_look *out);
-/* As ana_devices_keep. */
-void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_gpu_match *match, size_t newest);
+bool ana_gpu_match_summarize(const struct ana_job *job, const struct ana_gpu_match *match,
+                             const struct ana_selection *selection, struct ana_gpu_summary *out);
+/* As ana_devices_archive. */
+void ana_gpu_match_archive(struct ana_archive *archive, struct ana_job *job, struct ana_gpu_match *match,
+                           size_t newest);
 
 /* ---- device_rows.c: NCCL's operations by communicator, call and size. */
 struct ana_nccl_call {
@@ -66,7 +67,7 @@ struct ana_nccl_call {
 enum ana_nccl_share {
     ANA_NCCL_ALONE,      /* the kernel's time belongs to this call */
     ANA_NCCL_WITH_OTHER, /* it is the receives of a group beside its sends, or the other way round: of both */
-    ANA_NCCL_SHARED      /* several collectives: whose time it is cannot be told */
+    ANA_NCCL_SHARED      /* several collectives: whose time it is is not known */
 };
 struct ana_nccl_rows;
 /* An empty table of NCCL's operations; NULL: out of memory. */
@@ -83,11 +84,11 @@ bool ana_nccl_rows_fits(struct ana_nccl_rows *rows, const struct ana_nccl_call *
 void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_nccl_call *call,
                           int64_t begin_ns, int64_t end_ns, enum ana_nccl_share share);
 /* Fills the NCCL parts of a look.  False: out of memory. */
-bool ana_nccl_rows_look(const struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_selection *selection,
-                        struct ana_gpu_look *out);
+bool ana_nccl_rows_summarize(const struct ana_job *job, struct ana_nccl_rows *rows,
+                             const struct ana_selection *selection, struct ana_gpu_summary *out);
 
-/* As ana_devices_keep. */
-void ana_nccl_rows_keep(struct ana_keep *keep, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest);
+/* As ana_devices_archive. */
+void ana_nccl_rows_archive(struct ana_archive *archive, struct ana_job *job, struct ana_nccl_rows *rows, size_t newest);
 
 /* ---- device_late.c: the last rank to come to a collective of NCCL's. */
 /* The kernel of one rank, and the call that launched it. */
@@ -100,7 +101,7 @@ struct ana_nccl_arrival {
 void ana_nccl_late(struct ana_job *job, const struct ana_nccl_call *call, const struct ana_nccl_arrival *arrival,
                    size_t count);
 
-/* ---- device_how.c: how NCCL does its operations, where it told. */
+/* ---- device_how.c: how NCCL does its operations, where it reported that. */
 /* A table of algorithms and protocols; zeros are an empty one. */
 struct ana_nccl_hows {
     struct ana_map how;  /* hash of the call, size class, ranks */

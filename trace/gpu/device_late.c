@@ -26,6 +26,6 @@ void ana_nccl_late(struct ana_job *job, const struct ana_nccl_call *call, const 
         struct ana_wait_span span = {ANA_LATE_ON_DEVICE, a->index,        last->index, a->begin_ns, a->begin_ns + ns,
                                      call->of,           last->called_ns, a->step,     last->step};
         if (ns > CLOCKS_NS)
-            ana_take_device_wait(job, &span, call->identity);
+            ana_add_device_wait(job, &span, call->identity);
     }
 }

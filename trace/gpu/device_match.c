@@ -15,7 +15,7 @@ struct launch {
     struct ana_nccl_call call,
         other; /* S of all its operations of the one call, and of the other: receives beside sends */
     bool has_other;
-    bool shared; /* several collectives: whose time it is cannot be told */
+    bool shared; /* several collectives: whose time it is is not known */
 };
 struct ran {
     int64_t begin_ns, end_ns;
@@ -239,18 +239,18 @@ static uint64_t count_unmatched(const struct ana_gpu_match *match)
     return unmatched;
 }
 
-bool ana_gpu_match_look(const struct ana_job *job, const struct ana_gpu_match *match,
-                        const struct ana_selection *selection, struct ana_gpu_look *out)
+bool ana_gpu_match_summarize(const struct ana_job *job, const struct ana_gpu_match *match,
+                             const struct ana_selection *selection, struct ana_gpu_summary *out)
 {
     out->unmatched = count_unmatched(match);
-    return ana_nccl_rows_look(job, match->rows, selection, out);
+    return ana_nccl_rows_summarize(job, match->rows, selection, out);
 }
 
-void ana_gpu_match_keep(struct ana_keep *keep, struct ana_job *job, struct ana_gpu_match *match, size_t newest)
+void ana_gpu_match_archive(struct ana_archive *archive, struct ana_job *job, struct ana_gpu_match *match, size_t newest)
 {
     uint64_t unmatched = count_unmatched(match);
-    ANA_KEEP(keep, unmatched);
-    if (keep->loads)
+    ANA_ARCHIVE(archive, unmatched);
+    if (archive->loads)
         match->unmatched = unmatched;
-    ana_nccl_rows_keep(keep, job, match->rows, newest);
+    ana_nccl_rows_archive(archive, job, match->rows, newest);
 }

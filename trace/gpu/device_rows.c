@@ -56,7 +56,7 @@ static uint32_t number_of(const struct ana_nccl_rows *rows, const struct row *ro
     return (uint32_t)(row - (const struct row *)rows->rows.values);
 }
 
-static void keep_part(struct ana_nccl_rows *rows, struct part part)
+static void store_part(struct ana_nccl_rows *rows, struct part part)
 {
     if (rows->parts < ANA_NCCL_NEWEST && ana_grow(&rows->part, rows->parts, &rows->room, sizeof part)) {
         rows->part[rows->parts++] = part;
@@ -90,7 +90,7 @@ static void count_part(struct sums *s, enum part_kind kind, uint64_t bytes, int6
     s->transfer_ns = ana_plus(s->transfer_ns, ns);
 }
 
-static void take_part(struct ana_nccl_rows *rows, struct row *row, size_t index, struct part part)
+static void add_part(struct ana_nccl_rows *rows, struct row *row, size_t index, struct part part)
 {
     part.row = number_of(rows, row);
     part.index = (uint32_t)index;
@@ -102,7 +102,7 @@ static void take_part(struct ana_nccl_rows *rows, struct row *row, size_t index,
     struct sums *own = part.kind == PART_INSTANCE ? NULL : ana_map_add(&rows->by_rank, part.row, index, 0);
     if (own)
         count_part(own, part.kind, part.bytes, part.ns);
-    keep_part(rows, part);
+    store_part(rows, part);
 }
 
 static void add_to_pair(struct ana_nccl_rows *rows, const struct ana_nccl_call *c)
@@ -130,7 +130,7 @@ void ana_nccl_rows_call(struct ana_job *job, struct ana_nccl_rows *rows, const s
     if (c->p2p)
         add_to_pair(rows, c);
     if (row)
-        take_part(rows, row, c->index, (struct part){.at_ns = c->begin_ns, .bytes = c->bytes, .kind = PART_CALL});
+        add_part(rows, row, c->index, (struct part){.at_ns = c->begin_ns, .bytes = c->bytes, .kind = PART_CALL});
 }
 
 static struct instance *instance_at(struct ana_nccl_rows *rows, const struct ana_nccl_call *c)
@@ -199,12 +199,12 @@ static void add_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const st
         return;
     struct row *row = row_of(rows, o->identity, o->call, o->size_class, o->size);
     if (row)
-        take_part(rows, row, c->index,
-                  (struct part){.at_ns = end_ns,
-                                .ns = o->shortest_ns,
-                                .skew_ns = o->longest_ns - o->shortest_ns,
-                                .bytes = o->bytes,
-                                .kind = PART_INSTANCE});
+        add_part(rows, row, c->index,
+                 (struct part){.at_ns = end_ns,
+                               .ns = o->shortest_ns,
+                               .skew_ns = o->longest_ns - o->shortest_ns,
+                               .bytes = o->bytes,
+                               .kind = PART_INSTANCE});
     if (o->arrival && c->together)
         ana_nccl_late(job, c, o->arrival, o->arrivals);
     forget_arrivals(rows, o);
@@ -218,7 +218,7 @@ void ana_nccl_rows_kernel(struct ana_job *job, struct ana_nccl_rows *rows, const
         return;
     enum part_kind kind = c->p2p && share != ANA_NCCL_SHARED ? PART_MESSAGE : PART_KERNEL;
     struct part part = {.at_ns = end_ns, .ns = end_ns - begin_ns, .bytes = c->bytes, .kind = kind};
-    take_part(rows, row, c->index, part);
+    add_part(rows, row, c->index, part);
     if (kind == PART_KERNEL && share == ANA_NCCL_ALONE)
         add_kernel(job, rows, c, begin_ns, end_ns);
 }
@@ -231,7 +231,7 @@ ANA_COMPARE(by_name, struct ana_nccl_stat,
             ANA_ORDER(x->size_class, y->size_class))
 
 static void add_stat(const struct ana_job *job, const struct ana_nccl_rows *rows, size_t i, const struct row *r,
-                     struct ana_gpu_look *out)
+                     struct ana_gpu_summary *out)
 {
     const struct ana_members *members = ana_job_members(job);
     uint64_t identity = ana_map_key(&rows->rows, i)[0];
@@ -308,7 +308,7 @@ static struct row *of_range(const struct ana_nccl_rows *rows, const struct ana_s
 
 ANA_COMPARE(by_ranks, struct ana_nccl_pair, ANA_ORDER(x->source, y->source), ANA_ORDER(x->destination, y->destination))
 
-static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks, struct ana_gpu_look *out)
+static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks, struct ana_gpu_summary *out)
 {
     out->nccl_pairs = calloc(rows->pairs.count + 1, sizeof *out->nccl_pairs);
     for (size_t i = 0; out->nccl_pairs && i < rows->pairs.count; i++) {
@@ -322,8 +322,8 @@ static bool look_at_pairs(const struct ana_nccl_rows *rows, const uint8_t *ranks
     return out->nccl_pairs != NULL;
 }
 
-bool ana_nccl_rows_look(const struct ana_job *job, struct ana_nccl_rows *rows, const struct ana_selection *selection,
-                        struct ana_gpu_look *out)
+bool ana_nccl_rows_summarize(const struct ana_job *job, struct ana_nccl_rows *rows,
+                             const struct ana_selection *selection, struct ana_gpu_summary *out)
 {
     bool range = selection->begin_ns > 0 || selection->end_ns != INT64_MAX;
     struct row *made = range ? of_range(rows, selection) : NULL;

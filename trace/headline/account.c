@@ -134,7 +134,7 @@ static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
             (late.times < CHANCE_DEVIATIONS * CHANCE_DEVIATIONS && late.lost_ns < queued_ns));
 }
 
-static void say_queued(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+static void write_queued(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     struct crowd crowd;
     char list[256], with[96] = "";
@@ -146,16 +146,16 @@ static void say_queued(const struct ana_job *job, const struct ana_summary *s, s
     if (crowd.affinity)
         snprintf(with, sizeof with, " (affinity %s)", crowd.affinity);
     if (cpus && users > cpus)
-        ana_line_say(line, "%zu ranks%s%s share %zu processor%s%s%s: they wait for one %s of the time%s", users,
-                     named ? " on " : "", named ? ana_job_info(job).host[crowd.host] : "", cpus, cpus == 1 ? "" : "s",
-                     with, share > alone + MORE_THAN_ALONE ? " with others, or under a limit" : "", part.text,
-                     ana_span_words(s));
+        ana_line_write(line, "%zu ranks%s%s share %zu processor%s%s%s: they wait for one %s of the time%s", users,
+                       named ? " on " : "", named ? ana_job_info(job).host[crowd.host] : "", cpus, cpus == 1 ? "" : "s",
+                       with, share > alone + MORE_THAN_ALONE ? " with others, or under a limit" : "", part.text,
+                       ana_span_words(s));
     else
-        ana_line_say(line,
-                     "%s wait%s for a processor %s of the time%s%s: other processes or threads run there, or a limit "
-                     "holds %s back",
-                     list, crowd.ranks == 1 ? "s" : "", part.text, ana_span_words(s), with,
-                     crowd.ranks == 1 ? "it" : "them");
+        ana_line_write(line,
+                       "%s wait%s for a processor %s of the time%s%s: other processes or threads run there, or a limit "
+                       "holds %s back",
+                       list, crowd.ranks == 1 ? "s" : "", part.text, ana_span_words(s), with,
+                       crowd.ranks == 1 ? "it" : "them");
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
@@ -172,8 +172,8 @@ static const struct ana_site *largest_site(const struct ana_summary *s, enum ana
     return largest;
 }
 
-/* Says in which call most of an account is spent, and where. */
-static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct ana_line line)
+/* Writes in which call most of an account is spent, and where. */
+static bool write_call(const struct ana_summary *s, enum ana_account_id id, struct ana_line line)
 {
     const struct ana_site *site = largest_site(s, id);
     const double run = run_ns(s), all = (double)s->account.ns[id];
@@ -184,17 +184,17 @@ static bool say_call(const struct ana_summary *s, enum ana_account_id id, struct
     const char *file = id == ANA_ACCOUNT_IO ? ana_main_file(s) : NULL;
     const struct ana_figure part = ana_share(here / run);
     if (2 * here >= all)
-        ana_line_say(line, "%s of the time is in %s%s%s%s%s%s%s", part.text, site->call, place ? " at " : "",
-                     place ? place : "", file ? ", file " : "", file ? file : "",
-                     id == ANA_ACCOUNT_TRANSFER && !s->uncertain_messages ? ", moving data" : "", ana_span_words(s));
+        ana_line_write(line, "%s of the time is in %s%s%s%s%s%s%s", part.text, site->call, place ? " at " : "",
+                       place ? place : "", file ? ", file " : "", file ? file : "",
+                       id == ANA_ACCOUNT_TRANSFER && !s->uncertain_messages ? ", moving data" : "", ana_span_words(s));
     else
-        ana_line_say(line, "ranks are %s for %s of the time%s: most in %s%s%s, %s", ana_account_words(id),
-                     ana_share(all / run).text, ana_span_words(s), site->call, place ? " at " : "", place ? place : "",
-                     part.text);
+        ana_line_write(line, "ranks are %s for %s of the time%s: most in %s%s%s, %s", ana_account_words(id),
+                       ana_share(all / run).text, ana_span_words(s), site->call, place ? " at " : "",
+                       place ? place : "", part.text);
     return true;
 }
 
-bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+bool ana_write_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     static const enum ana_account_id said[] = {ANA_ACCOUNT_QUEUED, ANA_ACCOUNT_IO, ANA_ACCOUNT_LIBRARY,
                                                ANA_ACCOUNT_TRANSFER};
@@ -203,8 +203,8 @@ bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, str
     if (!s->has_accounts)
         return false;
     if (ana_is_mostly_start(s) && edge_ns(s) >= START_NS * (double)s->rank_count) {
-        ana_line_say(line, "%s of the time is in MPI_Init and MPI_Finalize",
-                     ana_share(edge_ns(s) / (double)ana_account_total(&s->account)).text);
+        ana_line_write(line, "%s of the time is in MPI_Init and MPI_Finalize",
+                       ana_share(edge_ns(s) / (double)ana_account_total(&s->account)).text);
         return true;
     }
     const bool crowded = is_crowded(job, s);
@@ -216,12 +216,12 @@ bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, str
     if (!crowded && (!is_notable(s, largest, ns) || ns < least))
         return false;
     if (largest != ANA_ACCOUNT_QUEUED)
-        return say_call(s, largest, line);
-    say_queued(job, s, line);
+        return write_call(s, largest, line);
+    write_queued(job, s, line);
     return true;
 }
 
-bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+bool ana_write_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct ana_rank_stat *longest = NULL;
     for (size_t i = 0; s->has_accounts && i < s->rank_count; i++)
@@ -230,17 +230,17 @@ bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struc
     if (!longest || (double)longest->still.ns < NOTABLE_SHARE * (double)(s->end_ns - s->begin_ns))
         return false;
     const double begin_ns = (double)(longest->still.begin_ns - s->begin_ns);
-    ana_line_say(line, "rank %s stood still from %s to %s: stopped by a signal, or frozen",
-                 ana_rank_label(job, longest->index).text, ana_time(begin_ns).text,
-                 ana_time(begin_ns + (double)longest->still.ns).text);
+    ana_line_write(line, "rank %s stood still from %s to %s: stopped by a signal, or frozen",
+                   ana_rank_label(job, longest->index).text, ana_time(begin_ns).text,
+                   ana_time(begin_ns + (double)longest->still.ns).text);
     return true;
 }
 
-bool ana_say_asleep(const struct ana_summary *s, struct ana_line line)
+bool ana_write_asleep(const struct ana_summary *s, struct ana_line line)
 {
     if (!s->has_accounts || !is_notable(s, ANA_ACCOUNT_OFF_CPU, own_ns(s, ANA_ACCOUNT_OFF_CPU)))
         return false;
-    ana_line_say(line, "ranks are asleep outside MPI for %s of the time%s: in I/O, locks, sleep or child processes",
-                 ana_share(own_ns(s, ANA_ACCOUNT_OFF_CPU) / run_ns(s)).text, ana_span_words(s));
+    ana_line_write(line, "ranks are asleep outside MPI for %s of the time%s: in I/O, locks, sleep or child processes",
+                   ana_share(own_ns(s, ANA_ACCOUNT_OFF_CPU) / run_ns(s)).text, ana_span_words(s));
     return true;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct ana_gpu_look;
+struct ana_gpu_summary;
 struct ana_job;
 struct ana_reason;
 struct ana_segment_stat;
@@ -17,7 +17,7 @@ enum ana_weight { ANA_FINE, ANA_NOTABLE, ANA_TROUBLE };
 /* Writes the headline: the trouble, and its place; always a sentence. `gpu` is of the summary's selection (NULL: for
  * the whole run it is looked up, else it is unknown). Returns its weight. */
 enum ana_weight ana_headline(const struct ana_job *job, const struct ana_summary *summary,
-                             const struct ana_gpu_look *gpu, char *out, size_t out_size);
+                             const struct ana_gpu_summary *gpu, char *out, size_t out_size);
 /* Writes the headline of a job that has finished without trouble, from heads and live pages alone: damage, missing
  * ranks, else the number of ranks that finished.  `counters`: of ana_summarize_counters.  Returns ANA_NOTABLE or
  * ANA_FINE. */

@@ -30,19 +30,19 @@ static inline struct ana_figure ana_time(double ns)
     return out;
 }
 /* Writes the line; text that does not fit is cut. */
-void ana_line_say(struct ana_line line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ana_line_write(struct ana_line line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* loss.c: writes whom ranks wait for, and how much that matters.  False: nothing stands out, nothing was
  * written. */
-bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
-                  enum ana_weight *weight);
+bool ana_write_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
+                    enum ana_weight *weight);
 /* Whether the run would hardly be shorter without what a price is for: a late rank waits itself for what makes the
  * others wait.  False: not known. */
 bool ana_saves_little(const struct ana_summary *s, const struct ana_price *price);
 /* Writes the elapsed time that a price would save: "costs 371 ms of 1.9 s".  price NULL, or not final yet: the share of
  * their time that the ranks in view lose waiting, "all lose 11.3% of this window". */
-void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
-                  double lost_share, char *out, size_t size);
+void ana_write_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
+                    double lost_share, char *out, size_t size);
 /* Returns the price of a segment, where it is for the ranks of `late` alone; NULL: unknown, or others have a part. */
 const struct ana_price *ana_late_price(const struct ana_summary *s, const struct ana_segment_stat *segment,
                                        const struct ana_late *late);
@@ -58,11 +58,11 @@ double ana_lost_share(const struct ana_summary *s);
 
 /* account.c: writes the largest account of time but computing and waiting, with its cause.  False: it is
  * small, or less than the ranks wait for each other; nothing was written. */
-bool ana_say_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
+bool ana_write_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
 /* account.c: writes which rank was stopped for longest, and when.  False: none was for long. */
-bool ana_say_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
+bool ana_write_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
 /* account.c: writes how long ranks are asleep outside calls.  False: hardly ever. */
-bool ana_say_asleep(const struct ana_summary *s, struct ana_line line);
+bool ana_write_asleep(const struct ana_summary *s, struct ana_line line);
 
 /* Finds what ranks do between two calls that makes the others wait, and writes a sentence about it.  False: no segment
  * stands out, or it is not known. */

@@ -75,8 +75,8 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
 }
 
 /* Writes the saving if the late ranks were as fast as the others there; "": little, or not known. */
-static void say_saving(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price, char *out,
-                       size_t size)
+static void write_saving(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
+                         char *out, size_t size)
 {
     char words[400], saving[120];
     if (!price || (double)price->saves_ns < NOTABLE_SHARE * (double)s->path_ns)
@@ -94,7 +94,7 @@ static void look_for_straggler(struct ana_job *job, const struct ana_summary *su
                 is_trouble(&now.late, summary, members->count);
     look_back(job, summary->analysed, &now, known);
     if (now.found && !now.lately)
-        say_saving(job, summary, now.late.price, now.saving, sizeof now.saving);
+        write_saving(job, summary, now.late.price, now.saving, sizeof now.saving);
     now.late.price = NULL; /* it lives as long as the summary */
     bool same =
         now.late.ranks == known->late.ranks && memcmp(now.late.rank, known->late.rank, sizeof now.late.rank) == 0;

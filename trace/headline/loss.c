@@ -50,8 +50,8 @@ const char *ana_span_words(const struct ana_summary *s)
                                            : " of the run, in these calls";
 }
 
-void ana_say_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
-                  double lost_share, char *out, size_t size)
+void ana_write_cost(const struct ana_job *job, const struct ana_summary *s, const struct ana_price *price,
+                    double lost_share, char *out, size_t size)
 {
     bool part = is_part(job, s);
     if (price && s->analysed >= 1 && !part)
@@ -178,8 +178,8 @@ static bool is_in_turn(const struct ana_summary *s, const struct latecomer *late
 }
 
 /* Writes about a few waits, one by one: few waits make no shares. */
-static bool say_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
-                    enum ana_weight *weight)
+static bool write_few(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
+                      enum ana_weight *weight)
 {
     const struct ana_wait *worst = NULL;
     for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
@@ -188,10 +188,10 @@ static bool say_few(const struct ana_job *job, const struct ana_summary *s, stru
     if (!worst || worst->count >= NOTABLE_WAITS || (double)worst->lost_ns < NOTABLE_SHARE * (double)range_ns)
         return false;
     *weight = (double)worst->lost_ns < NOTABLE_IMBALANCE * (double)range_ns ? ANA_FINE : ANA_NOTABLE;
-    ana_line_say(line, "rank %s waits for rank %s, which %s, for %s of this window of %s",
-                 ana_rank_label(job, worst->waiter).text, ana_rank_label(job, worst->culprit).text,
-                 ana_wait_words[worst->kind].does, ana_time((double)worst->lost_ns).text,
-                 ana_time((double)range_ns).text);
+    ana_line_write(line, "rank %s waits for rank %s, which %s, for %s of this window of %s",
+                   ana_rank_label(job, worst->waiter).text, ana_rank_label(job, worst->culprit).text,
+                   ana_wait_words[worst->kind].does, ana_time((double)worst->lost_ns).text,
+                   ana_time((double)range_ns).text);
     return true;
 }
 
@@ -235,7 +235,7 @@ static const struct ana_collective *worst_collective(const struct ana_summary *s
     return own && own->lost_ns > late->lost_ns / 2 ? own : worst;
 }
 
-static bool say_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+static bool write_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct ana_members *members = ana_job_members(job);
     struct latecomer late = worst_latecomer(job, s, true);
@@ -260,30 +260,32 @@ static bool say_collective(const struct ana_job *job, const struct ana_summary *
                                             : at_times        ? c->skew_p99_ns
                                                               : c->skew_p50_ns);
     snprintf(on, sizeof on, "%s%s", world ? "" : " on ", world ? "" : c->comm_name);
-    ana_say_cost(job, s, price_of(s, &late), share_of_all(s, late.lost_ns), cost, sizeof cost);
+    ana_write_cost(job, s, price_of(s, &late), share_of_all(s, late.lost_ns), cost, sizeof cost);
     const struct ana_figure part = ana_share(here ? c->last_share : (double)late.lost_ns / (double)late.all_ns);
     struct ana_reason reason = one ? reason_of(job, s, &late) : (struct ana_reason){0};
     char why[160];
     ana_reason_words(&reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (one && here)
-        ana_line_say(line, "rank %s is late: last in %s of %s%s%s, +%s each, %s%s%s",
-                     ana_rank_label(job, late.index).text, part.text, c->name, at, on, each.text, cost, between, why);
+        ana_line_write(line, "rank %s is late: last in %s of %s%s%s, +%s each, %s%s%s",
+                       ana_rank_label(job, late.index).text, part.text, c->name, at, on, each.text, cost, between, why);
     else if (one)
-        ana_line_say(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, %s%s%s",
-                     ana_rank_label(job, late.index).text, part.text, each.text, cost, between, why);
+        ana_line_write(line, "rank %s is late: %s of all waiting in collectives is for it, +%s each, %s%s%s",
+                       ana_rank_label(job, late.index).text, part.text, each.text, cost, between, why);
     else if (part_of_job)
-        ana_line_say(line, "those selected lose %s%s waiting in collectives: no single rank to blame", lost.text, span);
+        ana_line_write(line, "those selected lose %s%s waiting in collectives: no single rank to blame", lost.text,
+                       span);
     else if (held_up)
-        ana_line_say(line, "all lose %s%s waiting in %s%s: rank %s comes last, held up by others before", lost.text,
-                     span, c->name, on, ana_rank_label(job, late.index).text);
+        ana_line_write(line, "all lose %s%s waiting in %s%s: rank %s comes last, held up by others before", lost.text,
+                       span, c->name, on, ana_rank_label(job, late.index).text);
     else if (at[0] && is_often_last(c, members->count))
-        ana_line_say(line, "all lose %s%s waiting in %s%s: rank %s is last in %s%s, others in other places", lost.text,
-                     span, c->name, on, ana_rank_label(job, c->last_index).text, ana_share(c->last_share).text, at);
+        ana_line_write(line, "all lose %s%s waiting in %s%s: rank %s is last in %s%s, others in other places",
+                       lost.text, span, c->name, on, ana_rank_label(job, c->last_index).text,
+                       ana_share(c->last_share).text, at);
     else
-        ana_line_say(line, "all lose %s%s waiting in %s%s: its ranks come %s%s apart, %s", lost.text, span, c->name, on,
-                     at_times ? "at times " : "", each.text,
-                     is_in_turn(s, &late, members->count) ? "late in turn" : "no single one to blame");
+        ana_line_write(line, "all lose %s%s waiting in %s%s: its ranks come %s%s apart, %s", lost.text, span, c->name,
+                       on, at_times ? "at times " : "", each.text,
+                       is_in_turn(s, &late, members->count) ? "late in turn" : "no single one to blame");
     return true;
 }
 
@@ -307,16 +309,16 @@ bool ana_late_rank(const struct ana_job *job, const struct ana_summary *s, struc
         .price = price_of(s, &late),
     };
     return is_culprit(s, &late, ana_job_members(job)->count) && !is_held_up(s, late.index, late.lost_ns) &&
-           say_collective(job, s, line);
+           write_collective(job, s, line);
 }
 
-static bool say_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
+static bool write_wait(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct latecomer late = worst_latecomer(job, s, false);
     if (is_in_turn(s, &late, ana_job_members(job)->count) && share_of_all(s, late.all_ns) >= NOTABLE_SHARE) {
-        ana_line_say(line, "%s %s%s waiting for each other's messages: no single rank to blame",
-                     is_part(job, s) ? "those selected lose" : "all lose", ana_share(share_of_all(s, late.all_ns)).text,
-                     ana_span_words(s));
+        ana_line_write(line, "%s %s%s waiting for each other's messages: no single rank to blame",
+                       is_part(job, s) ? "those selected lose" : "all lose",
+                       ana_share(share_of_all(s, late.all_ns)).text, ana_span_words(s));
         return true;
     }
     for (size_t i = 0; i < s->wait_count; i++) {
@@ -330,10 +332,11 @@ static bool say_wait(const struct ana_job *job, const struct ana_summary *s, str
         double share = wall ? fmin((double)w->lost_ns / (double)wall, 1) : 0;
         if (share < NOTABLE_SHARE)
             return false;
-        ana_line_say(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s", ana_rank_label(job, w->culprit).text,
-                     ana_wait_words[w->kind].does_whom, ana_rank_label(job, w->waiter).text,
-                     ana_time((double)w->lost_ns / (double)w->count).text, ana_share(share).text,
-                     ana_rank_label(job, w->waiter).text, s->exact ? ana_span_words(s) : " in this window");
+        ana_line_write(line, "rank %s %s rank %s: +%s each, %s of rank %s's time%s",
+                       ana_rank_label(job, w->culprit).text, ana_wait_words[w->kind].does_whom,
+                       ana_rank_label(job, w->waiter).text, ana_time((double)w->lost_ns / (double)w->count).text,
+                       ana_share(share).text, ana_rank_label(job, w->waiter).text,
+                       s->exact ? ana_span_words(s) : " in this window");
         return true;
     }
     return false;
@@ -349,10 +352,11 @@ static bool is_notable(const struct ana_summary *s)
 }
 
 /* Writes about the larger of two losses: in a collective (of all ranks' time), or of one waiter at one partner. */
-bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line, enum ana_weight *weight)
+bool ana_write_loss(const struct ana_job *job, const struct ana_summary *s, struct ana_line line,
+                    enum ana_weight *weight)
 {
     int64_t wait = 0;
-    if (say_few(job, s, line, weight))
+    if (write_few(job, s, line, weight))
         return true;
     if (!is_notable(s))
         return false;
@@ -365,6 +369,6 @@ bool ana_say_loss(const struct ana_job *job, const struct ana_summary *s, struct
         if (!is_in_collective(&s->waits[i]) && of_selected(s, &s->waits[i]))
             wait = s->waits[i].lost_ns;
     if (wait > collective)
-        return say_wait(job, s, line) || say_collective(job, s, line);
-    return say_collective(job, s, line) || say_wait(job, s, line);
+        return write_wait(job, s, line) || write_collective(job, s, line);
+    return write_collective(job, s, line) || write_wait(job, s, line);
 }

@@ -99,7 +99,7 @@ const struct ana_reason *ana_segment_reason(const struct ana_segment_stat *segme
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 /* The ranks that are late: "7, 71, ... every 64th, node003", or as ranges. */
-static void say_ranks(const struct ana_job *job, const struct ana_late *late, char *out, size_t size)
+static void write_ranks(const struct ana_job *job, const struct ana_late *late, char *out, size_t size)
 {
     size_t named = late->ranks < ANA_LATE_RANKS ? late->ranks : ANA_LATE_RANKS;
     size_t step = named > 1 ? late->rank[1] - late->rank[0] : 0;
@@ -125,7 +125,7 @@ static void say_ranks(const struct ana_job *job, const struct ana_late *late, ch
 }
 
 /* "between app.c:20 and app.c:30", "in solve, between ..". */
-static void say_where(const struct ana_segment_stat *segment, char *out, size_t size)
+static void write_where(const struct ana_segment_stat *segment, char *out, size_t size)
 {
     const char *region = segment->region, *in = region[0] ? "in " : "", *comma = region[0] ? ", " : "";
     if (segment->inside)
@@ -158,12 +158,12 @@ static bool is_away(enum ana_reason_kind kind)
 
 /* Writes how long the late ones compute, and the others: "computes 4.5 ms between .., others 2.1 ms"; "spends", if it
  * is no computing. */
-static void say_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
-                      char *out, size_t size)
+static void write_times(const struct ana_segment_stat *segment, size_t count, const struct ana_late *late, bool regular,
+                        char *out, size_t size)
 {
     char where[340];
     double others = others_ns(segment, count, regular);
-    say_where(segment, where, sizeof where);
+    write_where(segment, where, sizeof where);
     if (!regular && segment->spikes) {
         double each = segment->spikes_ns / (double)segment->spikes, longest = (double)segment->longest_ns;
         if (each >= 0.85 * longest && segment->longest_index == segment->worst_index)
@@ -225,9 +225,9 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
         return false;
     char who[160], times[480], cost[120], why[160];
     late->reason = *ana_segment_reason(segment, members->count);
-    say_times(segment, members->count, late, regular, times, sizeof times);
-    say_ranks(job, late, who, sizeof who);
-    ana_say_cost(job, s, late->price, late->share, cost, sizeof cost);
+    write_times(segment, members->count, late, regular, times, sizeof times);
+    write_ranks(job, late, who, sizeof who);
+    ana_write_cost(job, s, late->price, late->share, cost, sizeof cost);
     ana_reason_words(&late->reason, why, sizeof why);
     const char *between = why[0] ? "; " : "";
     if (late->ranks > 1)

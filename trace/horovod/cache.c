@@ -16,7 +16,7 @@ uint32_t ana_hvd_cache_bit(const struct ana_hvd_cache *cache, int32_t tensor)
     return ANA_HVD_NO_BIT;
 }
 
-static void take_out(struct ana_hvd_cache *cache, uint32_t b)
+static void remove_entry(struct ana_hvd_cache *cache, uint32_t b)
 {
     uint32_t newer = cache->newer[b], older = cache->older[b];
     *(newer == ANA_HVD_NO_BIT ? &cache->newest : &cache->older[newer]) = older;
@@ -35,7 +35,7 @@ void ana_hvd_cache_touch(struct ana_hvd_cache *cache, uint32_t bit)
 {
     if (bit >= cache->bits || cache->tensor[bit] < 0)
         return;
-    take_out(cache, bit);
+    remove_entry(cache, bit);
     put_first(cache, bit);
 }
 
@@ -50,7 +50,7 @@ void ana_hvd_cache_put(struct ana_hvd_cache *cache, int32_t tensor)
         return;
     if (cache->used >= cache->capacity) { /* the least recently used one is replaced */
         bit = cache->oldest;
-        take_out(cache, bit);
+        remove_entry(cache, bit);
     } else if (cache->bits < ANA_HVD_BITS) {
         bit = cache->bits++;
         cache->used++;
@@ -65,7 +65,7 @@ void ana_hvd_cache_drop(struct ana_hvd_cache *cache, uint32_t bit)
 {
     if (bit >= cache->bits || cache->tensor[bit] < 0)
         return;
-    take_out(cache, bit);
+    remove_entry(cache, bit);
     cache->tensor[bit] = -1;
     cache->used--;
     cache->dropped = true;

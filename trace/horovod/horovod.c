@@ -148,7 +148,7 @@ static bool find_member(struct ana_hvd_state *state, const struct ana_job *job, 
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static void queue_said(struct hvd_member *member, const struct trc_record *record, int64_t begin_ns, int64_t end_ns)
+static void queue_round(struct hvd_member *member, const struct trc_record *record, int64_t begin_ns, int64_t end_ns)
 {
     if (member->queue_at > 256) {
         memmove(member->queue, member->queue + member->queue_at,
@@ -158,20 +158,20 @@ static void queue_said(struct hvd_member *member, const struct trc_record *recor
     }
     if (!ana_grow(&member->queue, member->queued, &member->queue_room, sizeof *member->queue))
         return;
-    struct hvd_said said = {.kind = record->said.kind,
-                            .cycle = record->said.round,
-                            .sequence = record->sequence,
-                            .begin_ns = begin_ns,
-                            .end_ns = end_ns,
-                            .size = record->said.kept,
-                            .bytes = malloc(record->said.kept + 1)};
+    struct hvd_contribution said = {.kind = record->said.kind,
+                                    .cycle = record->said.round,
+                                    .sequence = record->sequence,
+                                    .begin_ns = begin_ns,
+                                    .end_ns = end_ns,
+                                    .size = record->said.kept,
+                                    .bytes = malloc(record->said.kept + 1)};
     if (!said.bytes)
         return;
     memcpy(said.bytes, record->said.bytes, record->said.kept);
     member->queue[member->queued++] = said;
 }
 
-/* The kind of round that a FOLD counts: the kind of the SAID before it, else the last one of its call site. */
+/* The kind of round that a FOLD counts: the kind of the ROUND before it, else the last one of its call site. */
 static uint32_t kind_of(struct hvd_member *member, uint64_t site)
 {
     uint32_t *known = NULL;
@@ -186,8 +186,8 @@ static uint32_t kind_of(struct hvd_member *member, uint64_t site)
     return known ? *known : 0;
 }
 
-static void take_fold(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
-                      const struct trc_call *call, int64_t end_ns, int64_t busy_ns)
+static void add_fold(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
+                     const struct trc_call *call, int64_t end_ns, int64_t busy_ns)
 {
     struct hvd_member *member = &work->member[m];
     struct ana_hvd_rank *rank = &set->rank[m];
@@ -196,17 +196,17 @@ static void take_fold(struct ana_hvd_set *set, struct hvd_work *work, size_t m, 
     member->held = false;
     member->round_ns = end_ns;
     set->by[hvd_library_of(call)].rounds += record->count;
-    if (kind == TRC_SAID_AND || (kind == TRC_SAID_RESPONSE && !set->cache)) {
+    if (kind == TRC_ROUND_AND || (kind == TRC_ROUND_RESPONSE && !set->cache)) {
         rank->cycles += record->count;
         if (end_ns > rank->cycle_ns)
             rank->cycle_ns = end_ns;
     }
-    if ((record->sig->sent == NCCL_NAME || record->sig->received == NCCL_NAME) && kind != TRC_SAID_RESPONSE && !kind)
+    if ((record->sig->sent == NCCL_NAME || record->sig->received == NCCL_NAME) && kind != TRC_ROUND_RESPONSE && !kind)
         set->nccl_named = true;
 }
 
-static void take_operation(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
-                           int64_t begin_ns, int64_t end_ns)
+static void add_operation(struct ana_hvd_set *set, struct hvd_work *work, size_t m, const struct trc_record *record,
+                          int64_t begin_ns, int64_t end_ns)
 {
     struct ana_hvd_rank *rank = &set->rank[m];
     work->member[m].last_kind = 0;
@@ -229,7 +229,7 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
     while (trc_next(lane->cursor, &record) == TRC_OK) {
         int64_t begin_ns = ana_time_within(ana_clock_apply(&line, record.begin));
         int64_t end_ns = ana_time_within(ana_clock_apply(&line, record.end));
-        if (record.kind == TRC_RECORD_SAID) {
+        if (record.kind == TRC_RECORD_ROUND) {
             if (!find_member(state, job, lane, record.said.comm, true, &s, &m))
                 continue;
             struct hvd_member *member = &state->work[s].member[m];
@@ -237,14 +237,14 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
             member->last_kind = record.said.kind;
             if (member->first_ns == ANA_HVD_NEVER)
                 member->first_ns = begin_ns;
-            if (record.said.kind == TRC_SAID_AND) {
-                member->said_cycle = rank->cycles = record.said.round;
-                member->said_sequence = record.sequence;
+            if (record.said.kind == TRC_ROUND_AND) {
+                member->round_cycle = rank->cycles = record.said.round;
+                member->round_sequence = record.sequence;
                 member->held = true;
                 state->seen.set[s].cache = true;
             }
             lane->set = s;
-            queue_said(member, &record, begin_ns, end_ns);
+            queue_round(member, &record, begin_ns, end_ns);
             continue;
         }
         if (!record.sig || record.sig->flags & (TRC_SIG_NESTED | TRC_SIG_FAILED))
@@ -257,10 +257,10 @@ static void read_lane(struct ana_hvd_state *state, const struct ana_job *job, st
             continue;
         if (control) {
             lane->set = s;
-            take_fold(&state->seen.set[s], &state->work[s], m, &record, call, end_ns,
-                      ana_rounded((double)record.busy * line.rate));
+            add_fold(&state->seen.set[s], &state->work[s], m, &record, call, end_ns,
+                     ana_rounded((double)record.busy * line.rate));
         } else if (record.kind == TRC_RECORD_EVENT) {
-            take_operation(&state->seen.set[s], &state->work[s], m, &record, begin_ns, end_ns);
+            add_operation(&state->seen.set[s], &state->work[s], m, &record, begin_ns, end_ns);
         }
     }
 }
@@ -281,7 +281,7 @@ static void find_lanes(struct ana_hvd_state *state, const struct ana_job *job)
             struct trc_cursor *cursor = trc_cursor_open(file, t);
             if (!cursor)
                 continue;
-            trc_cursor_want_said(cursor);
+            trc_cursor_want_rounds(cursor);
             state->lane[state->lanes++] =
                 (struct hvd_lane){.index = i, .thread = (uint32_t)t, .cursor = cursor, .set = SIZE_MAX};
         }
@@ -338,15 +338,15 @@ static void look_at(const struct ana_job *job, const struct ana_hvd *all, struct
         rank->phase = ANA_HVD_OPERATION;
     else if (sig)
         rank->phase = is_loops(all, trc_comm(member->file, sig->comm)) ? ANA_HVD_OTHER_SET : ANA_HVD_OTHER;
-    if (member->held && live->inside_sequence >= member->said_sequence) {
+    if (member->held && live->inside_sequence >= member->round_sequence) {
         /* Only rounds came since the last one that was written, and each took a number. */
-        uint64_t done = live->inside_sequence - member->said_sequence + !sig;
-        rank->cycles = member->said_cycle + (done ? done : 1);
+        uint64_t done = live->inside_sequence - member->round_sequence + !sig;
+        rank->cycles = member->round_cycle + (done ? done : 1);
         if (last && last->flags & TRC_SIG_CONTROL)
             rank->cycle_ns = ana_time_within(ana_clock_apply(&line, live->last_end));
     }
     rank->ready = 0;
-    for (size_t i = 0; i < TRC_SAID_WORDS; i++)
+    for (size_t i = 0; i < TRC_ROUND_WORDS; i++)
         rank->ready += (size_t)__builtin_popcountll(i == 0 ? member->in[i] & ~7ull : member->in[i]);
     rank->main_inside = NULL;
     for (size_t t = 0; t < trc_threads(member->file); t++) {

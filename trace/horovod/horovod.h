@@ -4,7 +4,7 @@
  * Horovod's background loop asks all ranks once a cycle (1 ms) for their ready tensors: the bitwise AND of one word a
  * rank (more with many tensors), its bits the entries of a cache of earlier answers; tensors outside the cache are sent
  * by name to rank 0 of the process set, which answers with the tensors that all have asked for.  The recorder keeps
- * both (format.h, SAID).  The cache is replayed here, so that bits have names.  The k-th AND happens on all ranks
+ * both (format.h, ROUND).  The cache is replayed here, so that bits have names.  The k-th AND happens on all ranks
  * together: its number is the clock of the job, and lateness in cycles needs no clocks at all.
  * Source: Horovod 0.28.1, controller.cc, response_cache.cc, mpi_controller.cc, wire/message_generated.h.
  *

@@ -17,9 +17,9 @@
 #define HVD_CELLS        (1u << 24)
 #define HVD_MEMBER_CELLS 64u /* cost of a member in cells */
 
-/* One record of a rank at one cycle (SAID). */
-struct hvd_said {
-    uint32_t kind; /* enum trc_said_kind */
+/* One record of a rank at one cycle (ROUND). */
+struct hvd_contribution {
+    uint32_t kind; /* enum trc_round_kind */
     uint64_t cycle, sequence;
     int64_t begin_ns, end_ns;
     size_t size; /* bytes kept */
@@ -28,15 +28,15 @@ struct hvd_said {
 
 /* A member of a set, beside what ana_hvd_rank shows. */
 struct hvd_member {
-    struct trc_file *file;  /* NULL: none */
-    uint32_t comm;          /* the set's communicator in this file */
-    struct hvd_said *queue; /* read and not yet looked at, in order of cycles */
+    struct trc_file *file;          /* NULL: none */
+    uint32_t comm;                  /* the set's communicator in this file */
+    struct hvd_contribution *queue; /* read and not yet looked at, in order of cycles */
     size_t queued, queue_room, queue_at;
-    uint64_t in[TRC_SAID_WORDS]; /* words it puts in now, less the tensors agreed on */
-    bool asking;                 /* asks by name in its last words, which hold until it says others */
+    uint64_t in[TRC_ROUND_WORDS]; /* words it puts in now, less the tensors agreed on */
+    bool asking;                  /* asks by name in its last words, which hold until it says others */
     uint64_t words_cycle;
-    bool answered;                      /* member 0: some tensor that it asked for was agreed on */
-    uint64_t said_cycle, said_sequence; /* last AND written by it */
+    bool answered;                        /* member 0: some tensor that it asked for was agreed on */
+    uint64_t round_cycle, round_sequence; /* last AND written by it */
     int64_t first_ns;
     bool held;        /* nothing was read behind that */
     int64_t round_ns; /* end of the last control round read */
@@ -82,7 +82,7 @@ struct ana_hvd_state {
     bool begun;
 };
 
-/* Takes `n` of the HVD_CELLS cells; false: fewer are left, and none was taken. */
+/* Allocates `n` of the HVD_CELLS cells.  False: fewer are left, and none is allocated. */
 static inline bool hvd_cells(size_t *used, size_t n)
 {
     if (n > HVD_CELLS - *used)
@@ -101,7 +101,7 @@ void hvd_free_tensor(struct ana_hvd_tensor *tensor);
 int32_t hvd_tensor_of(struct ana_hvd_set *set, struct hvd_work *work, const char *name, size_t size);
 /* The number of the tensor behind a bit; where its name is lost it gets one. */
 int32_t hvd_tensor_at_bit(struct ana_hvd_set *set, struct hvd_work *work, uint32_t bit);
-/* Takes what a request or response tells of a tensor. */
+/* Copies the description of a tensor in a request or response. */
 void hvd_learn(struct ana_hvd_tensor *tensor, const struct ana_hvd_entry *entry);
 /* Returns the place, from 1 on, of a request's form in set->form; 0: there are too many forms. */
 uint32_t hvd_form_of(struct ana_hvd_set *set, struct hvd_work *work, const struct ana_hvd_entry *entry);
@@ -114,8 +114,8 @@ bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, u
                const struct ana_hvd_entry *refused);
 /* refusal.c: keeps that a tensor was refused, before its submitters are forgotten. */
 void hvd_refuse(struct ana_hvd_set *set, size_t tensor, uint64_t cycle, int64_t ns, const struct ana_hvd_entry *entry);
-/* Keeps a step if it is one of the longest (steps.c). */
-void hvd_keep_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step);
+/* Stores a step if it is one of the longest (steps.c). */
+void hvd_store_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step);
 /* Finds what steps usually take (steps.c). */
 void hvd_find_usual(struct ana_hvd_set *set);
 /* Ends the step under way, if any tensor was agreed on in it. */

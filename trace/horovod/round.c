@@ -15,17 +15,17 @@ struct round {
     int64_t end_ns;
     bool root_answered; /* something that the root had asked for by name was agreed on */
     size_t member;      /* sender of the list being read */
-    const struct hvd_said *said;
+    const struct hvd_contribution *said;
 };
 
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
-static size_t words_of(const struct hvd_said *said, const uint8_t **in, const uint8_t **out)
+static size_t words_of(const struct hvd_contribution *said, const uint8_t **in, const uint8_t **out)
 {
     size_t n = said->size / 16;
     *in = said->bytes;
     *out = said->bytes + n * 8;
-    return n < TRC_SAID_WORDS ? n : TRC_SAID_WORDS;
+    return n < TRC_ROUND_WORDS ? n : TRC_ROUND_WORDS;
 }
 static uint64_t word_at(const uint8_t *bytes, size_t i)
 {
@@ -62,7 +62,7 @@ static void ask_by_name(const struct round *r, size_t m, int64_t ns)
     rank->asks_ns = ns;
 }
 
-static void put_in(struct round *r, size_t m, const struct hvd_said *said)
+static void put_in(struct round *r, size_t m, const struct hvd_contribution *said)
 {
     struct hvd_member *member = &r->work->member[m];
     struct ana_hvd_rank *rank = &r->set->rank[m];
@@ -99,12 +99,12 @@ static void put_in(struct round *r, size_t m, const struct hvd_said *said)
                 hvd_submit(r->set, r->work, t, m, r->cycle, said->begin_ns, 0);
         }
     }
-    for (size_t i = ready; i < TRC_SAID_WORDS; i++)
+    for (size_t i = ready; i < TRC_ROUND_WORDS; i++)
         member->in[i] = 0;
 }
 
-/* Takes the common hits of a round in which nobody asked by name. */
-static void take_hits(struct round *r, const uint8_t *out, size_t n)
+/* Applies the common hits of a round in which nobody asked by name. */
+static void apply_hits(struct round *r, const uint8_t *out, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t word = word_at(out, i);
@@ -121,7 +121,7 @@ static void take_hits(struct round *r, const uint8_t *out, size_t n)
     }
 }
 
-static void drop_bits(struct round *r, const struct hvd_said *said)
+static void drop_bits(struct round *r, const struct hvd_contribution *said)
 {
     const uint8_t *in, *out;
     size_t n = words_of(said, &in, &out);
@@ -132,7 +132,7 @@ static void drop_bits(struct round *r, const struct hvd_said *said)
 
 /* ---- lists ------------------------------------------------------------------------------------------------------ */
 
-static void take_request(void *user, const struct ana_hvd_entry *entry)
+static void add_request(void *user, const struct ana_hvd_entry *entry)
 {
     struct round *r = user;
     if (entry->op == ANA_HVD_JOIN) {
@@ -147,7 +147,7 @@ static void take_request(void *user, const struct ana_hvd_entry *entry)
     hvd_submit(r->set, r->work, t, r->member, r->cycle, r->said->begin_ns, hvd_form_of(r->set, r->work, entry));
 }
 
-static void take_response(void *user, const struct ana_hvd_entry *entry)
+static void apply_response(void *user, const struct ana_hvd_entry *entry)
 {
     struct round *r = user;
     if (entry->op == ANA_HVD_JOIN) {
@@ -172,7 +172,7 @@ static void take_response(void *user, const struct ana_hvd_entry *entry)
 
 /* ---- one cycle -------------------------------------------------------------------------------------------------- */
 
-static const struct hvd_said *head_of(const struct hvd_member *member)
+static const struct hvd_contribution *head_of(const struct hvd_member *member)
 {
     return member->queue_at < member->queued ? &member->queue[member->queue_at] : NULL;
 }
@@ -183,7 +183,7 @@ static uint64_t next_cycle(const struct ana_hvd_set *set, const struct hvd_work 
     uint64_t cycle = UINT64_MAX;
     *end_ns = INT64_MIN;
     for (size_t m = 0; m < set->ranks; m++) {
-        const struct hvd_said *said = head_of(&work->member[m]);
+        const struct hvd_contribution *said = head_of(&work->member[m]);
         if (!said || said->cycle > cycle)
             continue;
         if (said->cycle < cycle)
@@ -196,9 +196,10 @@ static uint64_t next_cycle(const struct ana_hvd_set *set, const struct hvd_work 
 }
 
 /* Calls `take` for each member with a record of this kind in this cycle; returns the first such record. */
-static const struct hvd_said *take_each(struct round *r, uint32_t kind, void (*take)(struct round *, size_t m))
+static const struct hvd_contribution *for_each_member(struct round *r, uint32_t kind,
+                                                      void (*take)(struct round *, size_t m))
 {
-    const struct hvd_said *first = NULL;
+    const struct hvd_contribution *first = NULL;
     for (size_t m = 0; m < r->set->ranks; m++) {
         struct hvd_member *member = &r->work->member[m];
         for (size_t i = member->queue_at; i < member->queued && member->queue[i].cycle == r->cycle; i++) {
@@ -222,8 +223,8 @@ static void find_stall(struct round *r)
     for (size_t m = 0; m < r->set->ranks; m++) {
         const struct hvd_member *member = &r->work->member[m];
         for (size_t i = member->queue_at; i < member->queued && member->queue[i].cycle == r->cycle; i++) {
-            const struct hvd_said *said = &member->queue[i];
-            if (said->kind != TRC_SAID_AND)
+            const struct hvd_contribution *said = &member->queue[i];
+            if (said->kind != TRC_ROUND_AND)
                 continue;
             if (said->begin_ns < first)
                 first = said->begin_ns;
@@ -241,14 +242,14 @@ static void find_stall(struct round *r)
     r->set->stall.member = culprit;
 }
 
-static void take_words(struct round *r, size_t m)
+static void apply_words(struct round *r, size_t m)
 {
     put_in(r, m, r->said);
 }
-static void take_requests(struct round *r, size_t m)
+static void add_requests(struct round *r, size_t m)
 {
     bool shutdown = false;
-    ana_hvd_requests(r->said->bytes, r->said->size, take_request, r, &shutdown);
+    ana_hvd_requests(r->said->bytes, r->said->size, add_request, r, &shutdown);
     if (shutdown)
         ask_for_shutdown(r, m, r->said->begin_ns);
 }
@@ -266,19 +267,19 @@ static void play_cycle(struct round *r)
 {
     bool shutdown = false;
     r->root_answered = false;
-    take_each(r, TRC_SAID_REQUEST, take_requests); /* first: who joins has all bits set from this very cycle on */
-    const struct hvd_said *round = take_each(r, TRC_SAID_AND, take_words);
+    for_each_member(r, TRC_ROUND_REQUEST, add_requests); /* first: who joins has all bits set from this very cycle on */
+    const struct hvd_contribution *round = for_each_member(r, TRC_ROUND_AND, apply_words);
     r->set->cache |= round != NULL;
     find_stall(r);
-    const struct hvd_said *invalid = take_each(r, TRC_SAID_OR, NULL);
-    const struct hvd_said *answer = take_each(r, TRC_SAID_RESPONSE, NULL);
+    const struct hvd_contribution *invalid = for_each_member(r, TRC_ROUND_OR, NULL);
+    const struct hvd_contribution *answer = for_each_member(r, TRC_ROUND_RESPONSE, NULL);
     struct hvd_member *root = &r->work->member[0];
     if (answer && root->asking && root->words_cycle != r->cycle) /* the same words as before are not said again */
         ask_by_name(r, 0, answer->begin_ns);
     const uint8_t *in, *out;
     size_t n = round ? words_of(round, &in, &out) : 0;
     if (n && !answer && (word_at(out, 0) & NO_UNCACHED)) {
-        take_hits(r, out, ready_words(r->work, n));
+        apply_hits(r, out, ready_words(r->work, n));
         if (invalid)
             drop_bits(r, invalid);
     } else {
@@ -286,7 +287,7 @@ static void play_cycle(struct round *r)
             drop_bits(r, invalid);
         if (answer) {
             r->work->cache.capacity = r->set->cache ? r->work->cache.capacity : 0;
-            ana_hvd_responses(answer->bytes, answer->size, take_response, r, &shutdown);
+            ana_hvd_responses(answer->bytes, answer->size, apply_response, r, &shutdown);
             bool asked = !shutdown;
             for (size_t m = 0; m < r->set->ranks; m++)
                 asked |= r->set->rank[m].wants_shutdown;
@@ -295,7 +296,7 @@ static void play_cycle(struct round *r)
         }
         if (r->root_answered) {
             root->answered = true;
-            r->set->rank[0].asks &= names_pending(r); /* else that was all of it, as far as can be told */
+            r->set->rank[0].asks &= names_pending(r); /* else that was all of it, as far as is known */
         }
     }
     if (r->work->cache.dropped) /* the bits are about to get other meanings */

@@ -19,7 +19,7 @@ static double late_of(const struct ana_hvd_step *step)
     return step->ms * 1e6;
 }
 
-void hvd_keep_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step)
+void hvd_store_slow(struct ana_hvd_set *set, const struct ana_hvd_step *step)
 {
     size_t at = set->slow_steps;
     for (; at && length_of(&set->slow[at - 1]) < length_of(step); at--)

@@ -194,7 +194,7 @@ bool hvd_agree(struct ana_hvd_set *set, struct hvd_work *work, int32_t tensor, u
     memset(t->submitted, ANA_HVD_NO, set->ranks);
     memset(t->form, 0, set->ranks * sizeof *t->form);
     uint32_t bit = ana_hvd_cache_bit(&work->cache, tensor) + HVD_STATUS_BITS;
-    for (size_t m = 0; bit >= HVD_STATUS_BITS && bit / 64 < TRC_SAID_WORDS && m < set->ranks; m++)
+    for (size_t m = 0; bit >= HVD_STATUS_BITS && bit / 64 < TRC_ROUND_WORDS && m < set->ranks; m++)
         work->member[m].in[bit / 64] &= ~(1ull << bit % 64);
     return revealed;
 }
@@ -222,7 +222,7 @@ void hvd_end_step(struct ana_hvd_set *set, struct hvd_work *work)
                                 .cycles = late->late_cycles,
                                 .ms = late->late_ms};
     work->ended_ns = work->batch_end_ns;
-    hvd_keep_slow(set, &step);
+    hvd_store_slow(set, &step);
     size_t place = set->steps % HVD_STEPS;
     if (work->step)
         work->step[place] = work->step[place + HVD_STEPS] = step;

@@ -118,7 +118,7 @@ static bool find_root(const struct wire *w, size_t *first, size_t *n, bool *shut
     return true;
 }
 
-bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown)
+bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_add *take, void *user, bool *shutdown)
 {
     struct wire w = {bytes, size, size};
     size_t first, n, table, at, shape;
@@ -143,7 +143,7 @@ bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, voi
     return true;
 }
 
-bool ana_hvd_responses(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown)
+bool ana_hvd_responses(const uint8_t *bytes, size_t size, ana_hvd_add *take, void *user, bool *shutdown)
 {
     struct wire w = {bytes, size, size};
     size_t first, n, table, at;

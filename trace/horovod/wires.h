@@ -26,13 +26,13 @@ struct ana_hvd_entry {
     const char *error;
     size_t error_size;
 };
-typedef void ana_hvd_take(void *user, const struct ana_hvd_entry *entry);
+typedef void ana_hvd_add(void *user, const struct ana_hvd_entry *entry);
 
 /* Calls `take` for each request, in order.  False: the bytes are no such list.  *shutdown: the list asks to leave. */
-bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown);
+bool ana_hvd_requests(const uint8_t *bytes, size_t size, ana_hvd_add *take, void *user, bool *shutdown);
 /* Calls `take` for each tensor of each response, in order.  False: the bytes are no such list.  *shutdown: the list
  * asks all to leave. */
-bool ana_hvd_responses(const uint8_t *bytes, size_t size, ana_hvd_take *take, void *user, bool *shutdown);
+bool ana_hvd_responses(const uint8_t *bytes, size_t size, ana_hvd_add *take, void *user, bool *shutdown);
 
 /* Horovod's response cache, replayed: which tensor is behind which bit.  All ranks change it in the same order, as the
  * rounds tell: a response is put in, a hit is touched, an invalid entry is dropped.  After a cycle with drops the bits

@@ -1,5 +1,5 @@
 #include "trace/index/index.h"
-#include "trace/index/keep.h"
+#include "trace/index/archive.h"
 #include "trace/index/load.h"
 #include "trace/index/place.h"
 #include "trace/job/analysis.h"
@@ -29,7 +29,7 @@ void ana_job_set_index(struct ana_job *job, bool wanted)
 
 /* ---- job that an index belongs to -------------------------------------------------------------------------------- */
 
-/* A hash of the program that runs, so that no other build takes up what this one wrote; 0: it cannot be read. */
+/* A hash of the program that runs, so that no other build loads the index of this one; 0: it cannot be read. */
 static uint64_t hash_program(void)
 {
     static uint64_t known;
@@ -91,7 +91,7 @@ static void look_at(void *user, size_t i)
     look->hash = known ? (uint64_t)st.st_size : UINT64_MAX;
 }
 
-/* Describes the index that would be written now; its program is 0 if that cannot be told.  *bytes: of all events,
+/* Describes the index that would be written now; its program is 0 if that is not known.  *bytes: of all events,
  * since blocks on disk would differ from time to time. */
 static struct of describe(const struct ana_job *job, uint64_t *bytes)
 {
@@ -101,7 +101,7 @@ static struct of describe(const struct ana_job *job, uint64_t *bytes)
     *bytes = 0;
     if (!looks.look)
         return (struct of){.program = 0};
-    ana_beside_parts(members->bundle.beside, n, look_at, &looks);
+    ana_thread_pool_run(members->bundle.thread_pool, n, look_at, &looks);
     uint64_t hash = n;
     for (size_t i = 0; i < n; i++) {
         hash = ana_hash((uint64_t[]){hash, looks.look[i].hash}, 2 * sizeof hash);
@@ -169,40 +169,40 @@ static void find(struct ana_job *job)
 
 /* Saves as many of the latest messages, waits and collectives as fit into `most` bytes with the other parts; none if
  * only the other parts fit, into `ever`.  False: it fails, or does not fit. */
-static bool save_latest(struct ana_job_keep *k, uint64_t most, uint64_t ever)
+static bool save_latest(struct ana_job_archive *k, uint64_t most, uint64_t ever)
 {
-    k->keep->most = most;
+    k->archive->most = most;
     if (ana_job_save_latest(k, 0)) {
-        double none = (double)k->keep->bytes, each, room;
+        double none = (double)k->archive->bytes, each, room;
         ana_job_save_latest(k, FEW);
-        each = fmax((double)k->keep->bytes - none, 1) / FEW;
+        each = fmax((double)k->archive->bytes - none, 1) / FEW;
         room = ((double)most - none) / each * 0.9;
         for (size_t newest = (size_t)fmin(room, ANA_STORE_MESSAGES); newest > FEW; newest /= 2)
             if (ana_job_save_latest(k, newest))
                 return true;
         return ana_job_save_latest(k, FEW) || ana_job_save_latest(k, 0);
     }
-    k->keep->most = ever;
+    k->archive->most = ever;
     return ever > most && ana_job_save_latest(k, 0);
 }
 
 /* Writes an index.  False: errno says why not, E2BIG: it would take more than its share of `bytes`. */
 static bool write_to_file(struct ana_job *job, FILE *file, const struct of *of, uint64_t bytes, bool always)
 {
-    struct ana_keep keep;
-    struct ana_job_keep k = ana_job_keep_of(job, &keep);
+    struct ana_archive archive;
+    struct ana_job_archive k = ana_job_archive_of(job, &archive);
     uint64_t share = bytes / ANA_INDEX_SHARE, most = share > sizeof *of ? share - sizeof *of : 0;
     uint64_t ever = always ? most_bytes(job, bytes) - sizeof *of : most;
     errno = 0;
     if (fwrite(of, sizeof *of, 1, file) != 1)
         return false;
-    ana_keep_save(&keep, file, ever);
+    ana_archive_save(&archive, file, ever);
     ana_job_save(&k);
-    bool ok = !keep.failed && save_latest(&k, always && most < ANA_INDEX_ASKED ? ANA_INDEX_ASKED : most, ever) &&
+    bool ok = !archive.failed && save_latest(&k, always && most < ANA_INDEX_ASKED ? ANA_INDEX_ASKED : most, ever) &&
               fflush(file) == 0;
     ana_job_save_end(&k);
-    if (!ana_keep_end(&keep) || !ok)
-        errno = keep.bytes > keep.most ? E2BIG : errno ? errno : ENOMEM;
+    if (!ana_archive_end(&archive) || !ok)
+        errno = archive.bytes > archive.most ? E2BIG : errno ? errno : ENOMEM;
     return ok;
 }
 
@@ -229,7 +229,7 @@ static const char *why_not(const struct ana_job *job, bool always)
     return missing ? "memory ran out" : !analysis->index_of ? read_live : NULL;
 }
 
-bool ana_index_lacks(const struct ana_job *job)
+bool ana_index_is_missing(const struct ana_job *job)
 {
     return !ana_job_analysis(job)->indexed && why_not(job, false) == read_live;
 }
@@ -274,7 +274,7 @@ bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size)
 }
 
 /* Writes the index of a large job, if it can have one. */
-static void keep_index(struct ana_job *job)
+static void write_index(struct ana_job *job)
 {
     char said[16];
     if (ana_job_analysis(job)->index_of)
@@ -284,5 +284,5 @@ static void keep_index(struct ana_job *job)
 void ana_index_enter(struct ana_upper *upper)
 {
     upper->index_find = find;
-    upper->keep = keep_index;
+    upper->archive = write_index;
 }

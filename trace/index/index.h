@@ -34,4 +34,4 @@ void ana_index_enter(struct ana_upper *upper);
 bool ana_index_write(struct ana_job *job, bool always, char *said, size_t size);
 
 /* Whether a job that has been read to its end lacks an index for one reason only: it was read while it ran. */
-bool ana_index_lacks(const struct ana_job *job);
+bool ana_index_is_missing(const struct ana_job *job);

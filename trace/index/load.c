@@ -1,6 +1,6 @@
 #include "trace/index/load.h"
-#include "trace/index/keep.h"
-#include "trace/gpu/device_keep.h"
+#include "trace/index/archive.h"
+#include "trace/gpu/device_archive.h"
 
 #define MEMORY 1000u /* bytes for each byte of an index, at most */
 
@@ -14,12 +14,12 @@ struct load {
 
 static bool load_part(struct load *l, enum ana_part_of_index part)
 {
-    struct ana_keep keep;
-    struct ana_job_keep k = ana_job_keep_of(l->job, &keep);
-    ana_keep_load(&keep, l->file, l->begin[part], &l->budget);
-    if (!keep.failed)
-        ana_job_keep_part(&k, part);
-    return l->loaded[part] = ana_keep_end(&keep);
+    struct ana_archive archive;
+    struct ana_job_archive k = ana_job_archive_of(l->job, &archive);
+    ana_archive_load(&archive, l->file, l->begin[part], &l->budget);
+    if (!archive.failed)
+        ana_job_archive_part(&k, part);
+    return l->loaded[part] = ana_archive_end(&archive);
 }
 
 static void load_beside(void *user, size_t i)
@@ -31,13 +31,13 @@ static bool load_all(struct load *l)
 {
     struct ana_job *job = l->job;
     const struct ana_analysis *analysis = ana_job_analysis(job);
-    if (!ana_keep_find(l->file, l->begin, ANA_PARTS_OF_INDEX) || !load_part(l, ANA_PART_CLOCK))
+    if (!ana_archive_find(l->file, l->begin, ANA_PARTS_OF_INDEX) || !load_part(l, ANA_PART_CLOCK))
         return false;
     ana_job_refresh_state(job); /* state and timelines by the fitted clocks */
     ana_lanes_start(job, analysis->lane, true);
     if (!load_part(l, ANA_PART_WHY))
         return false;
-    ana_beside_parts(analysis->beside, ANA_PARTS_OF_INDEX - ANA_PART_WHY - 1, load_beside, l);
+    ana_thread_pool_run(analysis->thread_pool, ANA_PARTS_OF_INDEX - ANA_PART_WHY - 1, load_beside, l);
     for (size_t part = 0; part < ANA_PARTS_OF_INDEX; part++)
         if (!l->loaded[part])
             return false;

@@ -1,8 +1,8 @@
 /* Iterations of a program's loops, without any annotation of it.
  *
  * A place that is called once in each iteration ends it: from one of its calls to the next is an iteration, and the
- * n-th on one rank is the n-th on all.  The place is found by loop.h from the order of calls.  It is not known while
- * the events come by, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
+ * n-th on one rank is the n-th on all.  The place is found by loop.h from the order of calls.  It is not known during
+ * the pass, so each place of a rank keeps a *mark*: how often it was called, when, and its longest periods.
  *
  * A place in a function that several loops use is called in each loop, but after other calls, from other callers, or
  * with other sizes.  So a mark has *kinds* of two sorts: by the places that its thread had called since the call
@@ -13,13 +13,13 @@
  * with most times forgets every second one, and keeps half as many from then on.  Counts stay exact.  Marks that are
  * watched, of a job that runs, keep their last times besides.
  *
- * Marks are told of calls (trace/cause/told.h); spikes are found where the events come by.
+ * Marks receive calls (trace/cause/run_facts.h); spikes are found in the events.
  *
  * One thread at a time, but for these two. */
 #pragma once
 
 #include "trace/util/packed.h"
-#include "trace/why/tell.h"
+#include "trace/why/emit.h"
 
 #define ANA_ITER_ENTRIES 8192u      /* times that the marks of one rank keep, of a job of few ranks */
 #define ANA_ITER_ALL     (1u << 21) /* times of all ranks together, if that leaves each ANA_ITER_LEAST */
@@ -42,8 +42,8 @@ struct ana_iter_period {
     int64_t end_ns, ns;
 };
 
-/* Sorts of kinds, which tell calls of a place apart: by the calls of its thread since the call before, by size, tag and
- * callers. */
+/* Sorts of kinds, which distinguish calls of a place: by the calls of its thread since the call before, by size, tag
+ * and callers. */
 enum ana_iter_sort { ANA_ITER_TURN, ANA_ITER_SIZE, ANA_ITER_SORTS };
 
 /* The calls of a place as rows of one kind each. */
@@ -142,21 +142,21 @@ void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_e
                   const struct trc_file *file);
 /* Number that tells the calls of a signature from others at one place: of size, tag and callers. */
 uint32_t ana_iter_size(const struct ana_event *event, const struct trc_file *file);
-/* Makes the marks take the facts: for the queue of facts (ana_queue_also). */
-ana_queue_take ana_iter_take;
-/* Keeps the last times of a mark from now on; again: nothing.  For want of memory they are not kept. */
+/* Makes the marks take the facts: for the queue of facts (ana_queue_add_consumer). */
+ana_queue_consume ana_iter_consume;
+/* Stores the last times of a mark from now on; again: nothing.  For want of memory they are not stored. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);
 /* The ANA_ITER_LONGEST longest periods of a mark, in any order; unused ones are 0 ns long.  In `room`, or the mark's
  * own. */
 const struct ana_iter_period *ana_iter_longest(const struct ana_iter_mark *mark, struct ana_iter_period *room);
 /* Whether a time is more than the rank's floor longer than the mean of its segment before it. */
-static inline bool ana_iter_stands_out(const struct ana_iter_rank *rank, struct ana_why_gap gap)
+static inline bool ana_iter_is_outlier(const struct ana_iter_rank *rank, struct ana_why_gap gap)
 {
     int64_t times = (int64_t)gap.segment->count - 1, above_ns;
     bool far = __builtin_mul_overflow(gap.ns - rank->floor_ns, times, &above_ns);
     return far || above_ns > gap.segment->total_ns - gap.ns;
 }
-/* Keeps such a time, before an event. */
+/* Stores such a time, before an event. */
 void ana_iter_spike(struct ana_iter *iter, const struct ana_event *event, struct ana_why_gap gap);
 
 /* Entry i of a mark, i < mark->entries. */
@@ -215,15 +215,15 @@ static inline struct ana_iter_mark *ana_iter_any_at(const struct ana_iter *iter,
     return number & ANA_ITER_KIND ? &ana_iter_kind_at(iter, number)->mark : ana_iter_mark_at(iter, number);
 }
 
-/* Takes the gap before a call (ana_why_event). */
+/* Checks the gap before a call (ana_why_event). */
 static inline void ana_iter_gap(struct ana_iter *iter, const struct ana_event *e, struct ana_why_gap gap)
 {
     const struct ana_iter_rank *rank = &iter->rank[e->index];
-    if (__builtin_expect(gap.ns > rank->floor_ns, 0) && gap.segment && ana_iter_stands_out(rank, gap))
+    if (__builtin_expect(gap.ns > rank->floor_ns, 0) && gap.segment && ana_iter_is_outlier(rank, gap))
         ana_iter_spike(iter, e, gap);
 }
-/* Tells of an event that was told by no ANA_TOLD_CALL. */
-void ana_iter_tell(struct ana_why *why, const struct ana_event *event);
+/* Emits an event that was emitted by no ANA_RUN_CALL. */
+void ana_iter_emit(struct ana_why *why, const struct ana_event *event);
 
 /* The calls of one mark, found again in another pass over the events of its rank. */
 struct ana_iter_again {
@@ -238,5 +238,5 @@ struct ana_iter_again ana_iter_again(const struct ana_iter *iter, uint32_t mark)
 bool ana_iter_is_again(struct ana_iter_again *again, const struct ana_iter *iter, uint32_t at, uint32_t thread,
                        uint32_t size);
 
-/* Keeps all marks, or takes them up, into an empty ana_iter of as many ranks; `why` was taken up before. */
-void ana_iter_keep(struct ana_keep *keep, struct ana_iter *iter, const struct ana_why *why);
+/* Saves all marks, or loads them into an empty ana_iter of as many ranks; `why` was loaded before. */
+void ana_iter_archive(struct ana_archive *archive, struct ana_iter *iter, const struct ana_why *why);

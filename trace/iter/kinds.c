@@ -103,7 +103,7 @@ static bool is_explained(const struct ana_loop_graph *g, const struct ana_loop *
 }
 
 /* Returns true for a kind that is not the usual one; for the usual one, whether at least half as many calls of other
- * kinds are not explained: calls after the usual ones are told apart by the calls before them. */
+ * kinds are not explained: calls after the usual ones are distinguished by the calls before them. */
 static bool is_own(const struct ana_loop_graph *g, const struct ana_loop *loop, const struct ana_loop_node *node,
                    const struct ana_iter_kind *kind)
 {

@@ -77,8 +77,8 @@ struct search {
     double best_ns;
 };
 
-/* Takes a part, all of whose nodes reach each other, from the stack. */
-static void take_part(struct search *s, size_t root)
+/* Pops a part, all of whose nodes reach each other, from the stack. */
+static void pop_component(struct search *s, size_t root)
 {
     struct ana_loop_set part = {{0}};
     double span_ns = 0;
@@ -114,7 +114,7 @@ static void visit(struct search *s, size_t node)
                 s->low[node] = s->low[next];
         }
     if (s->low[node] == s->seen[node])
-        take_part(s, node);
+        pop_component(s, node);
 }
 
 /* Finds what can be gone round within `alive`. */

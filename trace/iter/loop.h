@@ -7,7 +7,7 @@
  * only some iterations, is passed by no other place's ways alone.
  *
  * Where all halos or all sums are made in one function, the loops of a program call at the same places, and the graph
- * shows the innermost only.  Calls of a place are therefore told apart by where its thread had called since the call
+ * shows the innermost only.  Calls of a place are therefore distinguished by where its thread had called since the call
  * before, and by size and callers (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the
  * inner loop comes after two sums.  A kind ends iterations of a loop if
  *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly, and

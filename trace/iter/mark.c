@@ -105,8 +105,8 @@ void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_e
 
 /* ---- the longest periods ---------------------------------------------------------------------------------------- */
 
-/* Keeps a period in place of the shortest that is kept; returns the length above which others are kept. */
-static int64_t keep_long(struct ana_iter_period *longest, uint64_t number, int64_t end_ns, int64_t ns)
+/* Stores a period in place of the shortest that is kept; returns the length above which others are kept. */
+static int64_t store_period(struct ana_iter_period *longest, uint64_t number, int64_t end_ns, int64_t ns)
 {
     struct ana_iter_period *least = longest;
     for (size_t i = 1; i < ANA_ITER_LONGEST; i++)
@@ -129,7 +129,7 @@ static int64_t find_longest(const struct ana_iter_mark *mark, struct ana_iter_pe
     for (uint32_t i = 1; i < mark->entries; i++) {
         int64_t end_ns = ana_iter_entry_at(mark, i).end_ns, ns = end_ns - before_ns;
         if (ns > floor_ns)
-            floor_ns = keep_long(longest, i, end_ns, ns);
+            floor_ns = store_period(longest, i, end_ns, ns);
         before_ns = end_ns;
     }
     return floor_ns;
@@ -145,7 +145,7 @@ const struct ana_iter_period *ana_iter_longest(const struct ana_iter_mark *mark,
     return room;
 }
 
-/* Keeps them from now on, before an entry is missing; for want of memory not. */
+/* Stores them from now on, before an entry is missing; for want of memory not. */
 static void begin_longest(struct ana_iter_mark *mark)
 {
     if (mark->longest || !(mark->longest = malloc(ANA_ITER_LONGEST * sizeof *mark->longest)))
@@ -176,16 +176,16 @@ static bool thin_out(struct ana_iter *iter, struct ana_iter_rank *rank)
     return true;
 }
 
-/* Keeps the end of a call, whose number is mark->next. */
-static inline void keep_end(struct ana_iter *iter, struct ana_iter_rank *rank, struct ana_iter_mark *mark,
-                            const struct ana_told *told)
+/* Stores the end of a call, whose number is mark->next. */
+static inline void store_end(struct ana_iter *iter, struct ana_iter_rank *rank, struct ana_iter_mark *mark,
+                             const struct ana_run_fact *fact)
 {
     bool room = rank->entries < iter->room || thin_out(iter, rank);
     if (mark->count != mark->next)
         return; /* it was this one that forgot */
     if (mark->entries == ANA_ITER_FEW)
         begin_longest(mark);
-    if (!room || !ana_iter_entry_add(mark, (struct ana_iter_entry){told->call.end_ns, rank->mpi_ns})) {
+    if (!room || !ana_iter_entry_add(mark, (struct ana_iter_entry){fact->call.end_ns, rank->mpi_ns})) {
         begin_longest(mark);
         mark->next = UINT64_MAX;
         return;
@@ -194,14 +194,14 @@ static inline void keep_end(struct ana_iter *iter, struct ana_iter_rank *rank, s
     mark->next += mark->stride;
 }
 
-/* Keeps it, and the period before it, if that is among the longest but was not asked for yet. */
+/* Stores it, and the period before it, if that is among the longest but was not read yet. */
 static __attribute__((noinline)) void note_call(struct ana_iter *iter, struct ana_iter_mark *mark,
-                                                const struct ana_told *told, int64_t period_ns)
+                                                const struct ana_run_fact *fact, int64_t period_ns)
 {
     bool asked = mark->longest;
-    keep_end(iter, &iter->rank[told->index], mark, told);
+    store_end(iter, &iter->rank[fact->index], mark, fact);
     if (!asked && mark->longest && mark->count && period_ns > mark->floor_ns)
-        mark->floor_ns = keep_long(mark->longest, mark->count, told->call.end_ns, period_ns);
+        mark->floor_ns = store_period(mark->longest, mark->count, fact->call.end_ns, period_ns);
 }
 
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
@@ -213,20 +213,20 @@ void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark)
 }
 
 /* Adds a call to a mark, or to one of its kinds. */
-static inline void add_call(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_told *told)
+static inline void add_call(struct ana_iter *iter, struct ana_iter_mark *mark, const struct ana_run_fact *fact)
 {
-    int64_t period_ns = told->call.end_ns - mark->last_ns;
-    mark->last_ns = told->call.end_ns;
+    int64_t period_ns = fact->call.end_ns - mark->last_ns;
+    mark->last_ns = fact->call.end_ns;
     if (__builtin_expect(period_ns > mark->floor_ns, 0))
-        mark->floor_ns = keep_long(mark->longest, mark->count, told->call.end_ns, period_ns);
+        mark->floor_ns = store_period(mark->longest, mark->count, fact->call.end_ns, period_ns);
     if (__builtin_expect(mark->count == mark->next, 0)) {
         if (mark->count == 0)
-            mark->first_ns = told->call.begin_ns;
-        note_call(iter, mark, told, period_ns);
+            mark->first_ns = fact->call.begin_ns;
+        note_call(iter, mark, fact, period_ns);
     }
     if (__builtin_expect(mark->recent != NULL, 0))
         mark->recent[mark->count & (iter->recent_room - 1)] =
-            (struct ana_iter_entry){told->call.end_ns, iter->rank[mark->index].mpi_ns};
+            (struct ana_iter_entry){fact->call.end_ns, iter->rank[mark->index].mpi_ns};
     mark->count++;
 }
 
@@ -309,7 +309,7 @@ static __attribute__((noinline)) struct ana_iter_kind *other_kind(struct ana_ite
 }
 
 /* Begins a row of a kind; ends the one before. */
-static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_told *told,
+static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_run_fact *fact,
                              enum ana_iter_sort sort, uint64_t key, int64_t before_ns)
 {
     const struct ana_iter_mark *mark = &place->mark;
@@ -332,32 +332,32 @@ static inline void begin_row(struct ana_iter *iter, struct ana_iter_place *place
     }
     kind->changes = changes;
     kind->at = count;
-    add_call(iter, &kind->mark, told);
+    add_call(iter, &kind->mark, fact);
     if (__builtin_expect(!kind->key, 0)) {
         row->is_mixed = kind->mark.count > ANA_ITER_KINDS && kind->mark.count * 2 > count;
         place->is_mixed = place->row[ANA_ITER_TURN].is_mixed && place->row[ANA_ITER_SIZE].is_mixed;
     }
 }
 
-/* Takes a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count -
+/* Adds a call at a place that is not like the one before it, which ended at `before_ns`; its number is mark.count -
  * 1.  So written that begin_row is there once, and inlined. */
-static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_told *told,
+static inline void change_kind(struct ana_iter *iter, struct ana_iter_place *place, const struct ana_run_fact *fact,
                                uint64_t turn, int64_t before_ns)
 {
-    bool turns = turn != place->turn, sizes = told->call.size != place->size;
+    bool turns = turn != place->turn, sizes = fact->call.size != place->size;
     place->turn = turn;
-    place->size = told->call.size;
+    place->size = fact->call.size;
     if (__builtin_expect(place->mark.count == 1, 0)) /* nothing was before it */
         return;
     enum ana_iter_sort sort = turns ? ANA_ITER_TURN : ANA_ITER_SIZE;
-    uint64_t key = turns ? turn : told->call.size;
+    uint64_t key = turns ? turn : fact->call.size;
     for (bool more = turns && sizes;; more = false) {
         if (!place->row[sort].is_mixed)
-            begin_row(iter, place, told, sort, key, before_ns);
+            begin_row(iter, place, fact, sort, key, before_ns);
         if (!more)
             break;
         sort = ANA_ITER_SIZE;
-        key = told->call.size;
+        key = fact->call.size;
     }
 }
 
@@ -377,44 +377,44 @@ static uint64_t count_call(struct ana_iter_rank *rank, uint32_t thread, uint64_t
     return rank->calls[thread] += symbol;
 }
 
-void ana_iter_take(void *user, const void *items, size_t n)
+void ana_iter_consume(void *user, const void *items, size_t n)
 {
     struct ana_iter *iter = user;
-    const struct ana_told *told = items;
-    for (const struct ana_told *stop = told + n; told < stop; told++) {
-        if (told->kind != ANA_TOLD_CALL && told->kind != ANA_TOLD_MARK)
+    const struct ana_run_fact *fact = items;
+    for (const struct ana_run_fact *stop = fact + n; fact < stop; fact++) {
+        if (fact->kind != ANA_RUN_CALL && fact->kind != ANA_RUN_MARK)
             continue;
-        struct ana_iter_rank *rank = &iter->rank[told->index];
-        rank->mpi_ns = ana_plus(rank->mpi_ns, told->call.end_ns - told->call.begin_ns);
-        if (__builtin_expect(!told->call.mark, 0))
+        struct ana_iter_rank *rank = &iter->rank[fact->index];
+        rank->mpi_ns = ana_plus(rank->mpi_ns, fact->call.end_ns - fact->call.begin_ns);
+        if (__builtin_expect(!fact->call.mark, 0))
             continue;
-        struct ana_iter_place *place = ana_iter_place_at(iter, told->call.mark);
-        uint64_t calls = count_call(rank, told->thread, place->symbol);
-        if (__builtin_expect(told->call.mark > rank->called, 0))
-            rank->called = told->call.mark;
-        if (__builtin_expect(place->thread != told->thread, 0))
+        struct ana_iter_place *place = ana_iter_place_at(iter, fact->call.mark);
+        uint64_t calls = count_call(rank, fact->thread, place->symbol);
+        if (__builtin_expect(fact->call.mark > rank->called, 0))
+            rank->called = fact->call.mark;
+        if (__builtin_expect(place->thread != fact->thread, 0))
             continue;
         int64_t before_ns = place->mark.last_ns;
-        add_call(iter, &place->mark, told);
+        add_call(iter, &place->mark, fact);
         uint64_t turn = calls - place->calls;
         place->calls = calls;
-        if (__builtin_expect((turn != place->turn || told->call.size != place->size) && !place->is_mixed, 0))
-            change_kind(iter, place, told, turn, before_ns);
+        if (__builtin_expect((turn != place->turn || fact->call.size != place->size) && !place->is_mixed, 0))
+            change_kind(iter, place, fact, turn, before_ns);
     }
 }
 
-void ana_iter_tell(struct ana_why *why, const struct ana_event *e)
+void ana_iter_emit(struct ana_why *why, const struct ana_event *e)
 {
     bool is_call = !e->use->is_quiet && e->kind == TRC_RECORD_EVENT;
     int64_t busy_ns = e->kind == TRC_RECORD_FOLD ? e->busy_ns : e->end_ns - e->begin_ns;
     if (e->use->is_sub)
         return;
-    struct ana_told *told = ana_why_tell(why, ANA_TOLD_MARK, e->index);
-    told->thread = (uint16_t)e->thread;
-    told->call.begin_ns = is_call ? e->begin_ns : ana_plus(e->end_ns, -busy_ns); /* any time in damaged files */
-    told->call.end_ns = e->end_ns;
-    told->call.mark = is_call && e->thread <= UINT16_MAX ? e->use->mark : 0;
-    told->call.size = e->use->size;
+    struct ana_run_fact *fact = ana_why_emit(why, ANA_RUN_MARK, e->index);
+    fact->thread = (uint16_t)e->thread;
+    fact->call.begin_ns = is_call ? e->begin_ns : ana_plus(e->end_ns, -busy_ns); /* any time in damaged files */
+    fact->call.end_ns = e->end_ns;
+    fact->call.mark = is_call && e->thread <= UINT16_MAX ? e->use->mark : 0;
+    fact->call.size = e->use->size;
 }
 
 /* ---- spikes ----------------------------------------------------------------------------------------------------- */

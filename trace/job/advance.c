@@ -4,7 +4,7 @@
 #include "trace/job/pass_impl.h"
 #include "trace/job/walk.h"
 #include "trace/util/now.h"
-#include "trace/why/tell.h"
+#include "trace/why/emit.h"
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -68,15 +68,15 @@ bool ana_analysis_start(struct ana_job *job)
     job->reached_ns = INT64_MIN;
     job->analysis.lane = calloc(job->members.count, sizeof *job->analysis.lane);
     job->clip = ana_wait_clip_new();
-    job->analysis.beside = ana_beside_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
+    job->analysis.thread_pool = ana_thread_pool_new(job->workers - 1 < BESIDE ? job->workers - 1 : BESIDE);
     job->analysis.match = ana_match_new(ana_job_sink(job));
     job->analysis.gpu = job->upper.devices_new(job->members.count);
     if (!job->analysis.lane || !job->analysis.gpu || !job->clip || !job->analysis.match ||
         !ana_store_init(&job->analysis.store, job->members.count) ||
         !ana_iter_init(&job->analysis.iter, job->members.count) || !ana_pass_open(job, &job->analysis.pass) ||
-        !ana_onward_open(job))
+        !ana_pipeline_open(job))
         return false;
-    ana_queue_also(&job->analysis.pass.why.causes->queue, ana_iter_take, &job->analysis.iter);
+    ana_queue_add_consumer(&job->analysis.pass.why.causes->queue, ana_iter_consume, &job->analysis.iter);
     ana_sums_open(&job->sums, &job->analysis.pass.tally, job->analysis.lane, job->analysis.pass.why.causes);
     for (size_t i = 0; i < job->members.count; i++)
         job->members.process[i].recycled = trc_head(job->members.process[i].rank.file)->recycled_chunks > 0;
@@ -102,7 +102,7 @@ void ana_analysis_stop(struct ana_job *job)
 {
     ana_bounds_pass_stop(job);
     ana_time_range_release(job);
-    ana_onward_close(job); /* first: its taker fills the queues below */
+    ana_pipeline_close(job); /* first: its consumer fills the queues below */
     ana_pass_close(&job->analysis.pass);
     ana_match_free(job->analysis.match);
     job->upper.devices_free(job->analysis.gpu);
@@ -112,8 +112,8 @@ void ana_analysis_stop(struct ana_job *job)
     ana_wait_clip_free(job->clip);
     ana_store_free(&job->analysis.store);
     ana_iter_free(&job->analysis.iter);
-    ana_beside_free(job->analysis.beside);
-    job->analysis.beside = NULL;
+    ana_thread_pool_free(job->analysis.thread_pool);
+    job->analysis.thread_pool = NULL;
     for (size_t i = 0; job->analysis.lane && i < job->members.count; i++)
         ana_lane_free(&job->analysis.lane[i]);
     free(job->analysis.lane);
@@ -125,10 +125,10 @@ void ana_analysis_stop(struct ana_job *job)
     job->spans = 0;
 }
 
-/* Updates job->clock_goes_on: all bounds of an ended job were found before the clocks were fitted. */
-static void look_whether_clock_goes_on(struct ana_job *job)
+/* Updates job->clock_is_growing: all bounds of an ended job were found before the clocks were fitted. */
+static void update_clock_growth(struct ana_job *job)
 {
-    job->clock_goes_on = job->clocks > 1 && (job->bounds_pass.merge || ana_members_alive(&job->members));
+    job->clock_is_growing = job->clocks > 1 && (job->bounds_pass.merge || ana_members_alive(&job->members));
 }
 
 static void pass_refresh(struct ana_job *job, struct ana_pass *pass)
@@ -150,7 +150,7 @@ void ana_analysis_refresh(struct ana_job *job)
     if (job->analysis.flushed)
         return;
     look_for_bridges(job);
-    look_whether_clock_goes_on(job);
+    update_clock_growth(job);
     if (job->analysis.pass.merge &&
         ana_merge_count(job->analysis.pass.merge) == 0) /* now it is known how far the ranks reach */
         ana_lanes_start(job, job->analysis.lane, true);
@@ -175,7 +175,7 @@ static void advance_bounds(struct ana_job *job)
     ana_bounds_pass_stop(job);
     ana_clock_fit(job->members.clock, INT64_MIN);
     ana_job_refresh_state(job);
-    look_whether_clock_goes_on(job);
+    update_clock_growth(job);
     ana_lanes_start(job, job->analysis.lane, true);
     ana_merge_refresh(job->analysis.pass.merge);
 }

@@ -46,16 +46,16 @@ struct ana_analysis {
     struct ana_iter iter;  /* iterations */
     struct ana_lane *lane; /* one a rank */
     struct ana_store store;
-    struct ana_devices *gpu;   /* device.c */
-    struct ana_beside *beside; /* threads that analyse events, too; NULL: there are none */
-    struct ana_span window;    /* all that costs, path, iterations and the store are of; ana_job_set_window */
-    uint64_t records;          /* number in all files */
-    bool flushed;              /* the match was told that nothing more comes */
-    bool unread;               /* memory ran out in the pass for the bounds of clocks */
-    bool index_asked, indexed; /* presence of an index was asked; results are from it */
-    bool no_index;             /* nobody wants one */
-    int64_t kept_since_ns;     /* index only: messages, waits and collectives that ended later are all in it */
-    uint64_t index_of; /* identity of the files when their events began to be read (trace/index); 0: they grew */
+    struct ana_devices *gpu;             /* device.c */
+    struct ana_thread_pool *thread_pool; /* threads that analyse events, too; NULL: there are none */
+    struct ana_span window;              /* all that costs, path, iterations and the store are of; ana_job_set_window */
+    uint64_t records;                    /* number in all files */
+    bool flushed;                        /* the match knows that no more events follow */
+    bool unread;                         /* memory ran out in the pass for the bounds of clocks */
+    bool index_asked, indexed;           /* presence of an index was asked; results are from it */
+    bool no_index;                       /* nobody wants one */
+    int64_t kept_since_ns; /* index only: messages, waits and collectives that ended later are all in it */
+    uint64_t index_of;     /* identity of the files when their events began to be read (trace/index); 0: they grew */
 };
 
 /* Returns the analysis of a job. */
@@ -84,8 +84,8 @@ double ana_time_range_select(struct ana_job *job, const struct ana_selection *se
 /* range.c: ends the pass over a selection, if there is one, and frees its sums. */
 void ana_time_range_release(struct ana_job *job);
 
-/* take.c: stores and adds up a wait of a GPU for another rank's, in a collective of this communicator. */
-void ana_take_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
+/* count.c: stores and adds up a wait of a GPU for another rank's, in a collective of this communicator. */
+void ana_add_device_wait(struct ana_job *job, const struct ana_wait_span *span, uint64_t comm_identity);
 
 /* Whether all that the pass finds is of the whole run. */
 static inline bool ana_window_is_all(const struct ana_job *job)

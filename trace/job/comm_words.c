@@ -111,7 +111,7 @@ void ana_comm_words(const struct ana_job *job, const struct trc_comm *comm, char
 }
 
 /* The one copy of a text, which lives as long as the job; NULL: out of memory. */
-static const char *kept(struct ana_job *job, const char *text)
+static const char *intern(struct ana_job *job, const char *text)
 {
     for (uint64_t other = 0;; other++) { /* texts of one hash */
         char **slot = ana_map_add(&ana_job_members(job)->texts, ana_hash_text(text), other, 0);
@@ -156,7 +156,7 @@ const char *ana_comm_name(struct ana_job *job, uint64_t identity, const struct t
                  swapped ? comm->def.size : comm->def.remote_size);
     else if (!*text)
         snprintf(text, sizeof text, "#%zu of size %d", number, comm->def.size);
-    const char *name = slot ? kept(job, text) : NULL;
+    const char *name = slot ? intern(job, text) : NULL;
     if (!name)
         return "?";
     members->revision += *slot != name;

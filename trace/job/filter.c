@@ -41,19 +41,19 @@ static bool is_at(const struct ana_job *job, uint64_t identity, size_t index, ui
            ana_site_identity(job, index, call, address) == identity;
 }
 
-bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *s, size_t index, uint32_t call,
-                      uint64_t comm, uint64_t site)
+bool ana_filter_matches(const struct ana_job *job, const struct ana_selection *s, size_t index, uint32_t call,
+                        uint64_t comm, uint64_t site)
 {
     return (!s->comm || comm == s->comm) && (!s->call || ana_hash_text(job->members.call[call].name) == s->call) &&
            (!s->site || is_at(job, s->site, index, call, site));
 }
 
-bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index)
+bool ana_filter_matches_open(const struct ana_job *job, const struct ana_selection *selection, size_t index)
 {
     const struct ana_rank *rank = &job->members.process[index].rank;
     const struct trc_sig *sig = rank->inside_sig;
     if (!ana_has_filter(selection))
         return true;
-    return sig && ana_filter_takes(job, selection, index, ana_call_number_of(&job->members, index, sig->call),
-                                   ana_comm_identity(job, index, trc_comm(rank->file, sig->comm)), sig->site);
+    return sig && ana_filter_matches(job, selection, index, ana_call_number_of(&job->members, index, sig->call),
+                                     ana_comm_identity(job, index, trc_comm(rank->file, sig->comm)), sig->site);
 }

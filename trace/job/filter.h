@@ -10,7 +10,7 @@ uint64_t ana_site_name(const struct ana_job *job, size_t index, uint64_t address
 uint64_t ana_site_identity(const struct ana_job *job, size_t index, uint32_t call, uint64_t address);
 /* Whether the filter of a selection takes a call of rank `index`; `call` is job-wide, `comm` the identity of
  * its communicator. */
-bool ana_filter_takes(const struct ana_job *job, const struct ana_selection *selection, size_t index, uint32_t call,
-                      uint64_t comm, uint64_t site);
+bool ana_filter_matches(const struct ana_job *job, const struct ana_selection *selection, size_t index, uint32_t call,
+                        uint64_t comm, uint64_t site);
 /* Whether the filter of a selection takes the call that a rank is inside. */
-bool ana_takes_open(const struct ana_job *job, const struct ana_selection *selection, size_t index);
+bool ana_filter_matches_open(const struct ana_job *job, const struct ana_selection *selection, size_t index);

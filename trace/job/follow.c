@@ -1,10 +1,10 @@
 /* Follows events one after the other: segments, steps, iterations; and hands them on to the finder of relations. */
 #include "trace/job/pass_impl.h"
-#include "trace/why/tell.h"
+#include "trace/why/emit.h"
 
 #define SETTLE 64u /* events */
 
-/* Takes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
+/* Processes an event that is not of the program's own time: nested, on a GPU, a loss, or with times beyond reason. */
 static void follow_other(struct ana_job *job, const struct ana_event *e)
 {
     if (e->kind >= TRC_RECORD_LOST)
@@ -23,7 +23,7 @@ static bool follow_part(struct ana_job *job, struct ana_event *e)
         ana_why_at_edge(&job->analysis.pass.why, e, window.begin_ns, window.end_ns);
     } else {
         ana_why_enter(&job->analysis.pass.why, e->index, e->thread);
-        gap = ana_why_event(&job->analysis.pass.why, e, ANA_TOLD_STEP);
+        gap = ana_why_event(&job->analysis.pass.why, e, ANA_RUN_STEP);
     }
     bool ends = e->end_ns >= window.begin_ns && e->end_ns <= window.end_ns;
     if (ends)
@@ -40,13 +40,13 @@ static void follow_event(struct ana_job *job, struct ana_event *e)
         if (e->end_ns < job->analysis.window.begin_ns || e->begin_ns > job->analysis.window.end_ns)
             return; /* no sum of the window has a part of it */
     } else {
-        ana_iter_gap(&job->analysis.iter, e, ana_why_event(&job->analysis.pass.why, e, ANA_TOLD_CALL));
+        ana_iter_gap(&job->analysis.iter, e, ana_why_event(&job->analysis.pass.why, e, ANA_RUN_CALL));
         if (e->step && !e->use->is_sub)
-            return; /* it is told */
+            return; /* it is emitted */
     }
-    ana_sums_tell(&job->analysis.pass.why, e);
+    ana_sums_emit(&job->analysis.pass.why, e);
     if (ends)
-        ana_iter_tell(&job->analysis.pass.why, e);
+        ana_iter_emit(&job->analysis.pass.why, e);
 }
 
 /* Passes over a plain call outside the window, but for the first one after it: only its messages and collectives may be
@@ -68,34 +68,34 @@ static bool pass_over(struct ana_job *job, struct ana_event *e)
     return true;
 }
 
-/* Takes an event: follows it from the one before it in its thread at once, the rest at once or by the queue. */
-static __attribute__((noinline)) void take_event(struct ana_job *job, struct ana_event *e)
+/* Processes an event: follows it from the one before it in its thread at once, the rest at once or by the queue. */
+static __attribute__((noinline)) void process_event(struct ana_job *job, struct ana_event *e)
 {
-    enum ana_onward_kind kind = ANA_ONWARD_EVENT;
+    enum ana_pipeline_kind kind = ANA_PIPELINE_EVENT;
     bool over = pass_over(job, e);
     if (!over && ana_is_counted(job, &job->analysis.pass, e)) {
         if (__builtin_expect(job->analysis.pass.regions.any, 0))
             ana_pass_region(job, &job->analysis.pass, e);
         follow_event(job, e); /* before the waits in it are found */
     } else if (!over) {
-        kind = ANA_ONWARD_OTHER;
+        kind = ANA_PIPELINE_OTHER;
         follow_other(job, e);
     }
-    if (job->analysis.pass.why.onward)
-        ana_onward_room(job->analysis.pass.why.onward, kind)->event = *e;
+    if (job->analysis.pass.why.pipeline)
+        ana_pipeline_room(job->analysis.pass.why.pipeline, kind)->event = *e;
     else
         ana_relate_event(job, kind, e);
 }
 
-/* Whether all events except rare kinds may be taken by take_plain. */
+/* Whether all events except rare kinds may be taken by process_plain. */
 static bool is_usual(const struct ana_job *job)
 {
     return ana_window_is_all(job) && !job->analysis.pass.regions.any;
 }
 
-/* Takes a usual event, and hands it on by this queue.  False: it is another. */
-static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job, struct ana_event *e,
-                                                             struct ana_queue *onward)
+/* Processes a usual event, and hands it on by this queue.  False: it is another. */
+static inline __attribute__((always_inline)) bool process_plain(struct ana_job *job, struct ana_event *e,
+                                                                struct ana_queue *pipeline)
 {
     const struct ana_use *use = e->use;
     const struct ana_why_rank *rank = &job->analysis.pass.why.rank[e->index];
@@ -104,32 +104,32 @@ static inline __attribute__((always_inline)) bool take_plain(struct ana_job *job
     struct ana_why_thread *thread = &rank->thread[e->thread];
     if (!use->is_sub) {
         ana_iter_gap(&job->analysis.iter, e,
-                     ana_why_call_of(&job->analysis.pass.why, e, thread, ANA_TOLD_CALL, onward));
+                     ana_why_call_of(&job->analysis.pass.why, e, thread, ANA_RUN_CALL, pipeline));
     } else {
         e->step = thread->step;
         if (!ana_sums_nothing(e))
-            ana_why_tell_bytes(&job->analysis.pass.why, e, onward);
+            ana_why_emit_bytes(&job->analysis.pass.why, e, pipeline);
     }
-    if (onward)
-        ana_onward_room(onward, ANA_ONWARD_EVENT)->event = *e;
+    if (pipeline)
+        ana_pipeline_room(pipeline, ANA_PIPELINE_EVENT)->event = *e;
     else
         ana_match_event(job->analysis.match, e);
     return true;
 }
 
-/* Takes events one after the other. */
-static inline __attribute__((always_inline)) void take_each(struct ana_job *job, struct ana_event *const *e, size_t n,
-                                                            struct ana_queue *onward)
+/* Processes events one after the other. */
+static inline __attribute__((always_inline)) void process_each(struct ana_job *job, struct ana_event *const *e,
+                                                               size_t n, struct ana_queue *pipeline)
 {
     bool usual = is_usual(job);
     for (struct ana_event *const *stop = e + n; e < stop; e++)
-        if (__builtin_expect(!usual || !take_plain(job, *e, onward), 0)) {
-            take_event(job, *e);
+        if (__builtin_expect(!usual || !process_plain(job, *e, pipeline), 0)) {
+            process_event(job, *e);
             usual = is_usual(job);
         }
 }
 
-/* Takes events, and tells the progress of all after every SETTLE of them, however many come at once: the results depend
+/* Processes events, and emits the progress after every SETTLE of them, however many come at once: the results depend
  * on the moment. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n)
 {
@@ -137,10 +137,10 @@ void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n
         size_t left = (size_t)(stop - e), more = SETTLE - job->unsettled;
         more = more < left ? more : left;
         job->unsettled += (unsigned)more;
-        if (job->analysis.pass.why.onward)
-            take_each(job, e, more, job->analysis.pass.why.onward);
+        if (job->analysis.pass.why.pipeline)
+            process_each(job, e, more, job->analysis.pass.why.pipeline);
         else
-            take_each(job, e, more, NULL);
+            process_each(job, e, more, NULL);
         e += more;
         if (job->unsettled < SETTLE)
             return;

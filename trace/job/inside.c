@@ -178,7 +178,7 @@ static size_t partner_of(const struct ana_job *job, size_t index)
 }
 
 /* Writes what a rank does: "; rank 0 is outside MPI". */
-static void say_other(const struct ana_job *job, size_t index, char *out, size_t size)
+static void write_other(const struct ana_job *job, size_t index, char *out, size_t size)
 {
     const struct ana_rank *r = &ana_job_members(job)->process[index].rank;
     const struct ana_label name = ana_rank_label(job, index);
@@ -195,7 +195,7 @@ static void say_other(const struct ana_job *job, size_t index, char *out, size_t
         snprintf(out, size, "; rank %s is %s%s", name.text, r->inside ? "in " : "outside MPI", call);
 }
 
-bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size)
+bool ana_write_longest_inside(const struct ana_job *job, char *out, size_t size)
 {
     const struct ana_members *members = ana_job_members(job);
     size_t worst = SIZE_MAX, others = 0, idle = SIZE_MAX;
@@ -223,7 +223,7 @@ bool ana_say_longest_inside(const struct ana_job *job, char *out, size_t size)
     char call[256], since[ANA_TEXT], partner[320] = "", more[64] = "";
     ana_inside(job, worst, call, sizeof call);
     if (other != SIZE_MAX && other != worst)
-        say_other(job, other, partner, sizeof partner);
+        write_other(job, other, partner, sizeof partner);
     if (--others)
         snprintf(more, sizeof more, "; %zu more rank%s wait%s as long", others, others == 1 ? "" : "s",
                  others == 1 ? "s" : "");

@@ -259,7 +259,7 @@ void ana_job_watch(struct ana_job *job, bool on)
     job->members.bundle.watch.on = on;
 }
 
-void ana_job_look_at(struct ana_job *job, size_t index)
+void ana_job_request_rank(struct ana_job *job, size_t index)
 {
     if (index < job->members.count)
         trc_want(job->members.process[index].rank.file);
@@ -277,7 +277,7 @@ void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void 
     job->members.revision++;
 }
 
-void ana_job_lines_came(struct ana_job *job)
+void ana_job_lines_changed(struct ana_job *job)
 {
     job->members.revision++;
 }
@@ -286,8 +286,8 @@ void ana_job_close(struct ana_job *job)
 {
     if (!job)
         return;
-    if (job->analysis.flushed && !job->analysis.indexed && job->upper.keep)
-        job->upper.keep(job);
+    if (job->analysis.flushed && !job->analysis.indexed && job->upper.archive)
+        job->upper.archive(job);
     ana_analysis_stop(job);
     ana_readers_free(job->readers);
     job->upper.judgement_free(job->judgement);

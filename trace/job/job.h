@@ -38,8 +38,8 @@ void ana_job_set_line_finder(struct ana_job *job, ana_line_finder *finder, void 
 typedef const char *ana_name_finder(void *context, const struct trc_file *file, const char *module, bool named);
 /* Sets the function that finds names; it gets the context of the finder of lines. */
 void ana_job_set_name_finder(struct ana_job *job, ana_name_finder *finder);
-/* Says that it knows lines that it did not know before: the next verdict has them. */
-void ana_job_lines_came(struct ana_job *job);
+/* Reports that new lines are known: the next verdict has them. */
+void ana_job_lines_changed(struct ana_job *job);
 
 /* Reads all files again, and looks for new ones in the folders.  Returns true if anything changed.  Once all ranks have
  * ended and nothing changed any more, each look reads some hundred files in turn, and all after a change in one.
@@ -51,7 +51,7 @@ bool ana_job_refresh(struct ana_job *job);
 void ana_job_watch(struct ana_job *job, bool on);
 /* Somebody looks at this rank: at the next refresh its file is read, whatever digests say.  An index that the job does
  * not have is nobody's. */
-void ana_job_look_at(struct ana_job *job, size_t index);
+void ana_job_request_rank(struct ana_job *job, size_t index);
 
 /* Analyses events for about `budget_ns` (0: until nothing is left).  Returns the share that is done, 0..1; 1 = all
  * there is now. */
@@ -70,7 +70,7 @@ struct ana_job_info {
     const char *batch; /* id of the job in the batch system; "" if there is none */
     enum ana_state state;
     size_t ranks;      /* processes with a trace file; also the range of every rank index below */
-    size_t world_size; /* number that MPI tells; larger than ranks when files are missing */
+    size_t world_size; /* number that MPI reports; larger than ranks when files are missing */
     size_t hosts;
     const char *const *host; /* `hosts` names, in order of their first rank */
     const char *command;

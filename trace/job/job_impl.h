@@ -21,14 +21,14 @@ struct ana_job {
     bool at_rest; /* it has ended, and the last look at all of it found nothing new */
 
     size_t clocks;               /* domains of the clock when the analysis began */
-    bool clock_goes_on;          /* it may be fitted again: by messages and collectives that are still found */
+    bool clock_is_growing;       /* it may be fitted again: by messages and collectives that are still found */
     struct ana_pass bounds_pass; /* several hosts: a first pass over the events only gives the clock its bounds */
     struct ana_match *bounds_match;
-    int64_t next_fit_ns;     /* next fit in a running job, by the reader's clock */
-    int64_t reached_ns;      /* common progress of all events, as causes were last told */
-    unsigned unsettled;      /* events since then */
-    bool lack_told;          /* a warning tells about gaps in the sums */
-    struct ana_queue onward; /* events to a thread that relates them (onward.h); of size 0: it is done at once */
+    int64_t next_fit_ns;       /* next fit in a running job, by the reader's clock */
+    int64_t reached_ns;        /* common progress of all events, as last emitted */
+    unsigned unsettled;        /* events since then */
+    bool lack_told;            /* a warning reports gaps in the sums */
+    struct ana_queue pipeline; /* events to a thread that relates them (pipeline.h); of size 0: it is done at once */
     struct ana_wait_clip *clip;
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;
@@ -45,12 +45,12 @@ struct ana_job {
 };
 
 /* job.c */
-/* Collects anew what ana_job_warning tells. */
+/* Collects anew the text of ana_job_warning. */
 void ana_collect_warnings(struct ana_job *job);
 
-/* take.c: the sink for a match of all events: it stores and adds up the relations. */
+/* count.c: the sink for a match of all events: it stores and adds up the relations. */
 struct ana_match_sink ana_job_sink(struct ana_job *job);
-/* take.c: place of the sum of a pair of the pass over all events, + 1; 0: unknown, or out of memory. */
+/* count.c: place of the sum of a pair of the pass over all events, + 1; 0: unknown, or out of memory. */
 uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination);
 
 /* advance.c */
@@ -58,5 +58,5 @@ uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination);
 bool ana_analysis_start(struct ana_job *job);
 /* Frees all that the analysis has found; before the processes change. */
 void ana_analysis_stop(struct ana_job *job);
-/* Takes up new records, after the files were refreshed. */
+/* Adds new records, after the files were refreshed. */
 void ana_analysis_refresh(struct ana_job *job);

@@ -82,7 +82,7 @@ static size_t count_intervals(const struct ana_job *job, struct ana_offs *out)
     return n;
 }
 
-bool ana_offs_take(const struct ana_job *job, struct ana_offs *out)
+bool ana_offs_find(const struct ana_job *job, struct ana_offs *out)
 {
     const struct ana_members *members = ana_job_members(job);
     *out = (struct ana_offs){0};

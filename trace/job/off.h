@@ -20,8 +20,8 @@ struct ana_offs {
 };
 /* Fills *out: of each rank with the first 64 intervals, and the one under way.  Free it with ana_offs_free.  False: out
  * of memory. */
-bool ana_offs_take(const struct ana_job *job, struct ana_offs *out);
-/* Frees what ana_offs_take has filled in. */
+bool ana_offs_find(const struct ana_job *job, struct ana_offs *out);
+/* Frees what ana_offs_find has filled in. */
 void ana_offs_free(struct ana_offs *offs);
 
 /* Writes a stretch as a sentence: "recording was off from 3.2 s to 8.1 s (MPI_Pcontrol), on ranks 0-3". */

@@ -19,7 +19,7 @@ static bool read_by(struct ana_job *job, const struct ana_part_source *source, b
 {
     job->parts = *source;
     job->only_bounds_in_parts = only_bounds;
-    return ana_pass_in_parts(job, &job->analysis.pass) && ana_onward_open(job) &&
+    return ana_pass_in_parts(job, &job->analysis.pass) && ana_pipeline_open(job) &&
            (!job->bounds_pass.merge || ana_pass_in_parts(job, &job->bounds_pass));
 }
 

@@ -5,9 +5,9 @@
 #include "trace/job/job.h"
 #include "trace/relations/parts.h"
 
-/* Has events of the job read by threads, as far as ana_job_set_workers allows for enough of them.  Nothing is done for
- * a job that still runs, or after the first ana_job_advance.  From then on until ana_job_advance returns 1 the caller
- * does not refresh the job.  False: out of memory. */
+/* Makes threads read the events of the job, as far as ana_job_set_workers allows for enough of them.  Nothing is done
+ * for a job that still runs, or after the first ana_job_advance.  From then on until ana_job_advance returns 1 the
+ * caller does not refresh the job.  False: out of memory. */
 bool ana_job_read_by_threads(struct ana_job *job);
 
 /* Input of another process that reads a part of this job: its files, and the fit of their clocks. */
@@ -18,6 +18,6 @@ struct ana_job_files {
 };
 /* Returns the files and clocks of a job. */
 struct ana_job_files ana_job_files(struct ana_job *job);
-/* Has them read by `source`, which is copied and must live until the job is closed.  If a reader fails, the results are
+/* Makes `source` read them, which is copied and must live until the job is closed.  If a reader fails, the results are
  * incomplete, and say so. */
 bool ana_job_read_by(struct ana_job *job, const struct ana_part_source *source);

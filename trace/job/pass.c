@@ -35,8 +35,8 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
         if (pass == &job->analysis.pass)
             ana_iter_use(&job->analysis.iter, &pass->why, e, job->members.process[e->index].rank.file);
         else
-            use->is_out = !ana_filter_takes(job, &job->range.asked, e->index, call,
-                                            ana_comm_identity(job, e->index, e->use->comm), e->sig->site);
+            use->is_out = !ana_filter_matches(job, &job->range.asked, e->index, call,
+                                              ana_comm_identity(job, e->index, e->use->comm), e->sig->site);
     }
     bool is_nccl = trc_opclass_category(e->use->call->opclass) == TRC_CAT_NCCL;
     use->is_remote = e->sig->peer <= TRC_PEER_REMOTE && ana_is_send(e);
@@ -90,7 +90,7 @@ bool ana_pass_open(struct ana_job *job, struct ana_pass *pass)
     *pass = (struct ana_pass){.file = calloc(job->members.count + 1, sizeof *pass->file)};
     ana_accesses_init(&pass->accesses);
     if (pass->file && ana_tally_init(&pass->tally, job->members.count) &&
-        ana_why_init(&pass->why, job->members.count, pass == &job->analysis.pass, job->analysis.beside) &&
+        ana_why_init(&pass->why, job->members.count, pass == &job->analysis.pass, job->analysis.thread_pool) &&
         ana_regions_init(&pass->regions, pass->file, job->members.count,
                          pass == &job->range.pass ? job->range.begin_ns : INT64_MIN)) {
         for (size_t i = 0; i < job->members.count; i++)

@@ -7,11 +7,12 @@
 
 /* Opens a pass over all files of the job.  False: out of memory; close it then, too. */
 bool ana_pass_open(struct ana_job *job, struct ana_pass *pass);
-/* Has a pass that has taken no event yet read by the readers of job->parts.  False: out of memory, it is as before. */
+/* Makes a pass that has processed no event yet be read by the readers of job->parts.  False: out of memory, it is as
+ * before. */
 bool ana_pass_in_parts(struct ana_job *job, struct ana_pass *pass);
 /* Closes a pass and frees its sums. */
 void ana_pass_close(struct ana_pass *pass);
-/* Tells a pass which files may still grow. */
+/* Sets in a pass which files may still grow. */
 void ana_pass_live(const struct ana_job *job, struct ana_pass *pass);
 /* Looks up what events of one signature share.  Nested calls do not count (the outer call has their time), nor do
  * losses and what ran on a GPU. */
@@ -19,21 +20,21 @@ void ana_pass_look_up(struct ana_job *job, struct ana_pass *pass, const struct a
 /* Notes the regions around an event that counts: of its segment, and of its site's sum. */
 void ana_pass_region(struct ana_job *job, struct ana_pass *pass, const struct ana_event *event);
 
-/* advance.c: tells a match the known facts about all ranks. */
+/* advance.c: passes to a match the known facts about all ranks. */
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
 
 /* follow.c: takes events of the main pass, in their order: does the work that depends on earlier events of their
  * threads; then hands them on. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
 
-/* relate.c: has a thread beside relate the events, if there are enough and if what events point to lives long enough:
+/* relate.c: makes another thread relate the events, if there are enough and if what events point to lives long enough:
  * where they are read in parts.  False: out of memory. */
-bool ana_onward_open(struct ana_job *job);
+bool ana_pipeline_open(struct ana_job *job);
 /* relate.c: ends that; queued events may be lost. */
-void ana_onward_close(struct ana_job *job);
-/* relate.c: takes what an event tells beside its messages, collectives and sums; `counts`: it is of the program's own
+void ana_pipeline_close(struct ana_job *job);
+/* relate.c: adds the facts of an event beside its messages, collectives and sums; `counts`: it is of the program's own
  * time. */
-void ana_relate_apart(struct ana_job *job, bool counts, const struct ana_event *event);
+void ana_relate_rare(struct ana_job *job, bool counts, const struct ana_event *event);
 
 /* range.c: does a slice of the pass over a part of the events. */
 void ana_time_range_advance(struct ana_job *job);
@@ -69,12 +70,12 @@ static inline bool ana_is_counted(struct ana_job *job, struct ana_pass *pass, co
     return e->use->kind == ANA_USE_COUNTS;
 }
 
-/* Finds what an event tells of others; after its segment was. */
-static inline void ana_relate_event(struct ana_job *job, enum ana_onward_kind kind, const struct ana_event *e)
+/* Finds the relations of an event to others; after its segment. */
+static inline void ana_relate_event(struct ana_job *job, enum ana_pipeline_kind kind, const struct ana_event *e)
 {
-    bool counts = kind == ANA_ONWARD_EVENT;
+    bool counts = kind == ANA_PIPELINE_EVENT;
     if (__builtin_expect(!counts || !e->use->is_plain, 0))
-        ana_relate_apart(job, counts, e);
+        ana_relate_rare(job, counts, e);
     if (counts || !ana_is_device(e))
         ana_match_event(job->analysis.match, e);
 }

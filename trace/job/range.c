@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void take_range_event(struct ana_job *job, struct ana_event *e)
+static void process_range_event(struct ana_job *job, struct ana_event *e)
 {
     struct ana_time_range *w = &job->range;
     if (!ana_is_counted(job, &w->pass, e)) {
@@ -18,10 +18,10 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
     }
     if (w->pass.regions.any)
         ana_pass_region(job, &w->pass, e);
-    ana_why_event(&w->pass.why, e, ANA_TOLD_STEP);
+    ana_why_event(&w->pass.why, e, ANA_RUN_STEP);
     if (e->use->is_out)
         return;
-    struct ana_told sum[2];
+    struct ana_run_fact sum[2];
     size_t sums = ana_sums_of(e, sum);
     for (size_t i = 0; w->lane && i < sums; i++)
         w->pass.tally.out_of_memory |=
@@ -36,7 +36,7 @@ static void take_range_event(struct ana_job *job, struct ana_event *e)
             size_t to = ana_partner(job, e->index, e->use->comm, e->sig->peer);
             ana_tally_sent(&w->pass.tally, ana_tally_pair_place(&w->pass.tally, e->index, to), ana_event_sent(e->sig));
         }
-        const struct ana_kept_instance *k = NULL;
+        const struct ana_stored_instance *k = NULL;
         if ((e->sig->flags & TRC_SIG_COLL) && !(e->sig->flags & (TRC_SIG_COMPLETE | TRC_SIG_CONTROL)) && e->use->comm)
             k = ana_store_find(&job->analysis.store, ana_comm_identity(job, e->index, e->use->comm),
                                ana_event_sequence(e));
@@ -58,7 +58,7 @@ void ana_time_range_advance(struct ana_job *job)
     struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(w->pass.merge, e, ANA_SLICE);
     for (size_t i = 0; i < n; i++)
-        take_range_event(job, e[i]);
+        process_range_event(job, e[i]);
     w->pass.done = n == 0;
     if (n == 0)
         ana_usage_until(&w->pass.why, ana_earlier(job->members.horizon_ns, w->end_ns));

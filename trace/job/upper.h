@@ -32,7 +32,7 @@ struct ana_upper {
     /* trace/index: may load the kept results of a job before its events are read.  NULL: there is no index. */
     void (*index_find)(struct ana_job *job);
     /* trace/index: may keep the results of all events, before the job is closed.  NULL: there is no index. */
-    void (*keep)(struct ana_job *job);
+    void (*archive)(struct ana_job *job);
     /* Called after each summary of the whole run and all ranks. */
     void (*summarized)(struct ana_job *job, const struct ana_summary *summary);
 };

@@ -35,7 +35,7 @@ static void pass_instance(void *user, const struct ana_instance *i)
         w->walk->instance(w->walk->user, i);
 }
 
-static void take_event(const struct walker *w, struct ana_match *match, struct ana_event *e)
+static void process_event(const struct walker *w, struct ana_match *match, struct ana_event *e)
 {
     e->step = e->thread + 1;
     if (!ana_is_device(e))
@@ -46,18 +46,18 @@ static void take_event(const struct walker *w, struct ana_match *match, struct a
 }
 
 /* False: it was ended. */
-static bool take_all(struct ana_job *job, const struct walker *w, struct ana_merge *merge, struct ana_match *match)
+static bool process_all(struct ana_job *job, const struct walker *w, struct ana_merge *merge, struct ana_match *match)
 {
     struct ana_event *e[ANA_SLICE];
-    uint64_t told = 0;
+    uint64_t fact = 0;
     size_t n;
     while ((n = ana_merge_next_few(merge, e, ANA_SLICE))) {
         for (size_t i = 0; i < n; i++)
-            take_event(w, match, e[i]);
+            process_event(w, match, e[i]);
         uint64_t done = ana_merge_count(merge);
-        if (!w->walk->progress || done - told < TELL_EVERY)
+        if (!w->walk->progress || done - fact < TELL_EVERY)
             continue;
-        told = done;
+        fact = done;
         if (!w->walk->progress(w->walk->user, job->analysis.records ? (double)done / (double)job->analysis.records : 0))
             return false;
     }
@@ -81,7 +81,7 @@ bool ana_job_walk(struct ana_job *job, const struct ana_selection *part, const s
     if (ok) {
         ana_pass_live(job, &pass);
         ana_match_ranks(job, match);
-        ok = take_all(job, &w, pass.merge, match) && !ana_merge_failed(pass.merge);
+        ok = process_all(job, &w, pass.merge, match) && !ana_merge_failed(pass.merge);
     }
     if (ok && !ana_members_alive(&job->members))
         ana_match_flush(match);

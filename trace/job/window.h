@@ -1,5 +1,5 @@
 /* The part of a job that is looked at: a selection of time, ranks, communicator, call and call site, as it is typed and
- * told.  Nothing here computes; ana_summarize (job.h) does. */
+ * shown.  Nothing here computes; ana_summarize (job.h) does. */
 #pragma once
 
 #include "trace/job/job.h"

@@ -1,6 +1,6 @@
 #include "trace/members/bundle.h"
 #include "trace/util/text.h"
-#include "trace/util/beside.h"
+#include "trace/util/thread_pool.h"
 #include "trace/util/hash.h"
 #include "trace/util/now.h"
 #include "trace/util/grow.h"
@@ -54,8 +54,8 @@ static void close_file(void *files, size_t i)
 void ana_bundle_close(struct ana_bundle *bundle)
 {
     ana_watch_free(bundle);
-    ana_beside_parts(bundle->beside, bundle->count, close_file, bundle->files);
-    ana_beside_free(bundle->beside);
+    ana_thread_pool_run(bundle->thread_pool, bundle->count, close_file, bundle->files);
+    ana_thread_pool_free(bundle->thread_pool);
     for (size_t i = 0; i < bundle->places; i++) {
         free(bundle->place[i]);
         free(bundle->error[i]);
@@ -72,13 +72,13 @@ void ana_bundle_close(struct ana_bundle *bundle)
 }
 
 /* Threads that help to read files; NULL: there are too few files. */
-static struct ana_beside *helpers(struct ana_bundle *bundle)
+static struct ana_thread_pool *helpers(struct ana_bundle *bundle)
 {
-    if (bundle->count > MANY && !bundle->beside) {
+    if (bundle->count > MANY && !bundle->thread_pool) {
         trc_expect(bundle->count);
-        bundle->beside = ana_beside_new(THREADS);
+        bundle->thread_pool = ana_thread_pool_new(THREADS);
     }
-    return bundle->beside;
+    return bundle->thread_pool;
 }
 
 /* Tries to open a file that is not open. */
@@ -167,9 +167,9 @@ static struct counted count(const struct ana_bundle_file *files, size_t n)
 static size_t open_files(struct ana_bundle *bundle)
 {
     const struct ana_opener *opener = &bundle->opener;
-    struct ana_beside *beside = helpers(bundle);
+    struct ana_thread_pool *thread_pool = helpers(bundle);
     bool going = true;
-    size_t opened = 0, some = beside ? AT_ONCE : 1;
+    size_t opened = 0, some = thread_pool ? AT_ONCE : 1;
     for (size_t from = 0; from < bundle->count; from += some) {
         struct ana_bundle_file *files = &bundle->files[from];
         size_t n = bundle->count - from < some ? bundle->count - from : some;
@@ -179,7 +179,7 @@ static size_t open_files(struct ana_bundle *bundle)
         going = going && (!opener->opening || opener->opening(opener->user, from, bundle->count));
         for (size_t i = 0; i < n && !going; i++)
             files[i].left_out = !files[i].file;
-        ana_beside_parts(beside, n, try_open, files);
+        ana_thread_pool_run(thread_pool, n, try_open, files);
         struct counted now = count(files, n);
         opened += now.open - before.open;
         bundle->left_out += now.left_out - before.left_out;
@@ -199,7 +199,7 @@ static bool had_files(const struct ana_bundle *bundle, size_t place)
     return false;
 }
 
-/* Keeps the reason why a place could not be read.  A missing folder is empty, and anything but a folder is a file. */
+/* Stores the reason why a place could not be read.  A missing folder is empty, and anything but a folder is a file. */
 static void note_place(struct ana_bundle *bundle, size_t i, int error)
 {
     free(bundle->error[i]);
@@ -273,7 +273,7 @@ static bool read_files(struct ana_bundle *bundle, size_t from, size_t to)
         f->reads = !same && !f->moved;
         f->opened_ns = 0;
     }
-    ana_beside_parts(helpers(bundle), to - from, read_again, bundle->files + from);
+    ana_thread_pool_run(helpers(bundle), to - from, read_again, bundle->files + from);
     for (size_t i = from; i < to; i++)
         moved |= bundle->files[i].moved;
     return moved;
@@ -282,7 +282,7 @@ static bool read_files(struct ana_bundle *bundle, size_t from, size_t to)
 bool ana_bundle_refresh(struct ana_bundle *bundle, bool at_rest)
 {
     size_t from = 0, to = bundle->count;
-    ana_watch_look(bundle);
+    ana_watch_refresh(bundle);
     if (at_rest && bundle->count > SOME) {
         from = bundle->turn < bundle->count ? bundle->turn : 0;
         to = bundle->count - from < SOME ? bundle->count : from + SOME;

@@ -14,7 +14,7 @@ struct ana_opener {
     unsigned workers;
 };
 
-struct ana_beside;
+struct ana_thread_pool;
 
 struct ana_bundle_file {
     char *path;
@@ -41,7 +41,7 @@ struct ana_bundle {
     struct ana_map folder_known; /* device and inode -> index + 1 */
     struct ana_map known;        /* device and inode: the same file under two names is read once */
     struct ana_watch watch;
-    struct ana_beside *beside; /* threads that help to read many files; NULL: there are few */
+    struct ana_thread_pool *thread_pool; /* threads that help to read many files; NULL: there are few */
 };
 
 /* Begins a bundle of some folders and files; the text is copied.  False: out of memory.  Opens nothing yet:

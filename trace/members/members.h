@@ -67,7 +67,7 @@ bool ana_members_update(struct ana_members *members);
 bool ana_members_alive(const struct ana_members *members);
 
 /* call_names.c */
-/* Gives calls of all files that are new their job-wide numbers. */
+/* Assigns job-wide numbers to new calls of all files. */
 void ana_number_calls(struct ana_members *members);
 /* The job-wide number of a call.  Never fails: number 0 is for calls that there was no memory for. */
 uint32_t ana_call_number(struct ana_members *members, const struct trc_call *call);

@@ -13,7 +13,7 @@ enum ana_rank_state {
     ANA_RANK_ABORTED, /* called MPI_Abort */
     ANA_RANK_DEAD,    /* gone without MPI_Finalize */
     ANA_RANK_OFF,     /* lives; its recording is switched off (MPI_Pcontrol) */
-    ANA_RANK_UNKNOWN /* cannot be told: another host and no heartbeat for a while, tracing stopped, or a damaged file */
+    ANA_RANK_UNKNOWN  /* not known: another host and no heartbeat for a while, tracing stopped, or a damaged file */
 };
 
 /* A process now, from its head and live pages.  Strings live as long as the job. */

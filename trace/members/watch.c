@@ -111,7 +111,7 @@ static void list_files(struct ana_bundle *bundle)
     }
 }
 
-/* Gives what a digest says to the files that it is of. */
+/* Applies a digest to the files that it is of. */
 static void hand_out(struct ana_bundle *bundle, const struct ana_watched_node *node)
 {
     const struct trc_node *now = &node->now;
@@ -157,7 +157,7 @@ static void read_node(struct ana_bundle *bundle, struct ana_watched_node *node, 
     hand_out(bundle, node);
 }
 
-void ana_watch_look(struct ana_bundle *bundle)
+void ana_watch_refresh(struct ana_bundle *bundle)
 {
     struct ana_watch *watch = &bundle->watch;
     if (!watch->on || bundle->count <= FEW)
@@ -230,5 +230,6 @@ bool ana_watch_spares(struct ana_watch *watch, struct trc_file *file, struct ana
     uint64_t turn = index + watch->looks;
     if (quiet ? turn % QUIET == 0 : still || turn % PARTS == 0)
         return reads(watched);
-    return (!trc_digest_lacks(file) && trc_digest_apply(file, watched->node, watched->rank, quiet)) || reads(watched);
+    return (!trc_digest_is_incomplete(file) && trc_digest_apply(file, watched->node, watched->rank, quiet)) ||
+           reads(watched);
 }

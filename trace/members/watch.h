@@ -36,7 +36,7 @@ struct ana_watched {
 };
 
 /* Before files are read: asks for digests, finds and reads them. */
-void ana_watch_look(struct ana_bundle *bundle);
+void ana_watch_refresh(struct ana_bundle *bundle);
 
 /* Whether a file need not be read at this look: its node's digest brought it up to date.  `index`: its place in
  * bundle->files. */

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Returns whether `digits` digits tell this very number; they are in `out` then. */
-static bool tell(double value, int digits, char out[ANA_EXACT])
+/* Returns whether `digits` digits identify this very number; they are in `out` then. */
+static bool round_trips(double value, int digits, char out[ANA_EXACT])
 {
     snprintf(out, ANA_EXACT, "%.*g", digits, value);
     return strtod(out, NULL) == value;
@@ -15,13 +15,13 @@ const char *ana_exact_real(double value, char out[ANA_EXACT])
     int exponent, least = 6;
     if (!isfinite(value))
         return NULL;
-    if (tell(value, least, out))
+    if (round_trips(value, least, out))
         return out;
     /* More digits tell no less, but for powers of two, whose neighbours are not equally near. */
-    if (fabs(frexp(value, &exponent)) != 0.5 && !tell(value, 15, out))
+    if (fabs(frexp(value, &exponent)) != 0.5 && !round_trips(value, 15, out))
         least = 15;
     for (int digits = least + 1; digits <= 17; digits++)
-        if (tell(value, digits, out))
+        if (round_trips(value, digits, out))
             break;
     return out;
 }

@@ -16,7 +16,7 @@ typedef struct ana_collective row_COLLECTIVE;
 typedef struct ana_pair row_PAIR;
 typedef struct ana_size_stat row_SIZE;
 typedef struct ana_wait row_WAIT;
-typedef struct ana_standout row_STANDOUT;
+typedef struct ana_outlier row_OUTLIER;
 typedef struct ana_slow_message row_SLOW;
 typedef struct ana_file_stat row_FILE;
 typedef struct ana_job_clock row_CLOCK;
@@ -291,7 +291,8 @@ double ana_metric_number(const struct ana_metric *metric, const void *row, const
     return ana_value_number(metric->value(row, whole));
 }
 
-struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *s, const struct ana_gpu_look *look)
+struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *s,
+                              const struct ana_gpu_summary *look)
 {
     struct ana_whole whole = {.job = job, .summary = s, .seconds = (double)(s->end_ns - s->begin_ns) / 1e9};
     for (size_t i = 0; i < s->rank_count; i++) {

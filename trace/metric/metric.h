@@ -6,7 +6,7 @@
 #include "trace/gpu/device.h"
 #include "trace/summary/files.h"
 #include "trace/summary/paths.h"
-#include "trace/summary/standout.h"
+#include "trace/summary/outlier.h"
 #include "trace/util/numfmt.h"
 
 enum { ANA_UNIT_TEXT = -1 }; /* beside enum ana_unit */
@@ -25,7 +25,7 @@ enum ana_metric_kind {
     ANA_KIND_PAIR,       /* struct ana_pair */
     ANA_KIND_SIZE,       /* struct ana_size_stat: Latency */
     ANA_KIND_WAIT,       /* struct ana_wait */
-    ANA_KIND_STANDOUT,   /* struct ana_standout: Timeline */
+    ANA_KIND_OUTLIER,    /* struct ana_outlier: Timeline */
     ANA_KIND_SLOW,       /* struct ana_slow_message */
     ANA_KIND_FILE,       /* struct ana_file_stat: Files */
     ANA_KIND_CLOCK,      /* struct ana_job_clock */
@@ -61,7 +61,7 @@ struct ana_whole {
 };
 /* `look` may be NULL. */
 struct ana_whole ana_whole_of(const struct ana_job *job, const struct ana_summary *summary,
-                              const struct ana_gpu_look *look);
+                              const struct ana_gpu_summary *look);
 
 enum ana_value_type { ANA_UNKNOWN, ANA_UNSIGNED, ANA_SIGNED, ANA_REAL, ANA_BOOL, ANA_WORDS, ANA_RANK_INDEX };
 struct ana_value {

@@ -50,9 +50,9 @@ void trc_cursor_close(struct trc_cursor *cursor)
     free(cursor);
 }
 
-void trc_cursor_want_said(struct trc_cursor *cursor)
+void trc_cursor_want_rounds(struct trc_cursor *cursor)
 {
-    cursor->want_said = true;
+    cursor->want_rounds = true;
 }
 
 void trc_cursor_want_regions(struct trc_cursor *cursor)
@@ -110,7 +110,7 @@ static void leave_chunk(struct trc_cursor *cursor, uint64_t records, bool contin
     cursor->through = cursor->known.earlier + records;
 }
 
-/* Takes over the chunk's head from the last refresh.  False: the chunk was begun anew. */
+/* Copies the chunk's head of the last refresh.  False: the chunk was begun anew. */
 static bool update_chunk(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
@@ -203,7 +203,7 @@ static bool leave_recycled(struct trc_cursor *cursor, struct trc_record *out)
     return true;
 }
 
-/* Goes on to the next chunk, if there is one: TRC_OK.  TRC_BAD: chunks in between are gone; *out says how many records.
+/* Opens the next chunk, if there is one: TRC_OK.  TRC_BAD: chunks in between are gone; *out says how many records.
  */
 static enum trc_status next_chunk(struct trc_cursor *cursor, struct trc_record *out)
 {
@@ -222,7 +222,7 @@ static enum trc_status next_chunk(struct trc_cursor *cursor, struct trc_record *
 
 /* Whether committed bytes that are not there may still come.  A network file system may show the pages of a file in any
  * order, its head (and that its process has finished) before the last items. */
-static bool still_to_come(struct trc_cursor *cursor)
+static bool is_pending(struct trc_cursor *cursor)
 {
     const struct trc_file *file = cursor->file;
     if (!(file->head.flags & TRC_HEAD_WRITE_BACK))
@@ -239,7 +239,7 @@ static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *
 {
     cursor->buffer_at = cursor->at;
     cursor->buffer_size = 0;
-    if (may_come && still_to_come(cursor))
+    if (may_come && is_pending(cursor))
         return true;
     trc_file_damage(cursor->file, "chunk %u, byte %u: %s: the rest of it is left out", cursor->chunk,
                     cursor->at + TRC_ITEMS_OFFSET, why);
@@ -247,7 +247,7 @@ static bool wait_or_leave(struct trc_cursor *cursor, bool may_come, const char *
     return false;
 }
 
-/* Goes on at the end of the buffer.  TRC_OK: it may have bytes now; TRC_END: nothing more at present; TRC_BAD: records
+/* Refills the buffer at its end.  TRC_OK: it may have bytes now; TRC_END: nothing more at present; TRC_BAD: records
  * were missed, *out says how many. */
 static enum trc_status advance_buffer(struct trc_cursor *cursor, struct trc_record *out)
 {
@@ -292,8 +292,8 @@ enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
             return status == TRC_BAD ? TRC_OK : TRC_END;
         }
         const char *why = NULL;
-        enum trc_step step = trc_item_take(cursor, &bytes, out, &why);
-        if (step == TRC_STEP_RECORD || step == TRC_STEP_AGAIN || step == TRC_STEP_SAID) {
+        enum trc_step step = trc_item_decode(cursor, &bytes, out, &why);
+        if (step == TRC_STEP_RECORD || step == TRC_STEP_AGAIN || step == TRC_STEP_ROUND) {
             cursor->at = cursor->buffer_at + (uint32_t)(bytes.at - cursor->buffer);
             if (step == TRC_STEP_AGAIN)
                 continue;
@@ -326,7 +326,7 @@ enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out)
 size_t trc_next_brief(struct trc_cursor *cursor, struct trc_brief *out, size_t max, struct trc_record *other,
                       uint64_t *left_out)
 {
-    size_t n = trc_item_take_events(cursor, out, max, left_out);
+    size_t n = trc_item_decode_events(cursor, out, max, left_out);
     if (n > 0 || trc_next(cursor, other) != TRC_OK)
         return n;
     bool is_event = other->kind == TRC_RECORD_EVENT, is_sub = is_event && other->sig->flags & TRC_SIG_SUB;

@@ -9,7 +9,7 @@
 struct trc_cursor {
     struct trc_file *file;
     uint32_t thread;
-    bool want_said, want_regions;
+    bool want_rounds, want_regions;
 
     /* The chunk. */
     bool inside;            /* inside a chunk; else `known` is the last one done with (magic 0: none yet) */
@@ -18,7 +18,7 @@ struct trc_cursor {
     struct trc_chunk known; /* head as the last refresh saw it */
     uint32_t at, limit;     /* bytes of items decoded, and there to decode */
     uint64_t delivered;     /* records of it */
-    uint64_t through;       /* not inside: records of the thread up to here, delivered or told as lost */
+    uint64_t through;       /* not inside: records of the thread up to here, delivered or reported as lost */
     uint64_t hole_refresh;  /* file->refreshes when a hole was met first; 0: none */
 
     /* Bases that the items are relative to. */
@@ -46,7 +46,7 @@ static inline struct trc_bytes trc_cursor_bytes(const struct trc_cursor *cursor)
 /* The result of decoding an item. */
 enum trc_step {
     TRC_STEP_RECORD,
-    TRC_STEP_SAID,  /* a record that its chunk does not count */
+    TRC_STEP_ROUND, /* a record that its chunk does not count */
     TRC_STEP_AGAIN, /* an item without a record */
     TRC_STEP_SHORT, /* the buffer ends inside the item */
     TRC_STEP_HOLE,  /* nothing written here */
@@ -54,14 +54,15 @@ enum trc_step {
     TRC_STEP_BAD    /* damage, named by *why */
 };
 
-/* Decodes the item at the begin of `bytes`.  On RECORD, SAID and AGAIN `bytes` stands behind it.  Otherwise the
+/* Decodes the item at the begin of `bytes`.  On RECORD, ROUND and AGAIN `bytes` stands behind it.  Otherwise the
  * cursor has not moved, and on BAD *why names the damage. */
-enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
-                            const char **why);
+enum trc_step trc_item_decode(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                              const char **why);
 
 /* Decodes the usual items: events of signatures that were met before, as long as they lie in the buffer whole.
- * Returns their number; at 0 trc_item_take says why. *left_out grows by the number of events left out. */
-size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max, uint64_t *left_out);
+ * Returns their number; at 0 trc_item_decode says why. *left_out grows by the number of events left out. */
+size_t trc_item_decode_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max,
+                              uint64_t *left_out);
 
 /* A LOST record from the cursor's time base to `end`. */
 struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count);

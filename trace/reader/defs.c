@@ -207,8 +207,8 @@ static void apply_notes(struct trc_file *file, struct notes *notes)
 
 /* ---- chunks of definitions --------------------------------------------------------------------------------------- */
 
-static void take_definition(struct trc_file *file, uint32_t chunk, const struct trc_def *def, size_t size,
-                            struct notes *notes)
+static void decode_definition(struct trc_file *file, uint32_t chunk, const struct trc_def *def, size_t size,
+                              struct notes *notes)
 {
     const char *payload = (const char *)(def + 1);
     switch (def->type) {
@@ -289,7 +289,7 @@ static bool read_slots(struct trc_file *file, uint32_t chunk, const char *buffer
             trc_file_damage(file, "chunk %u: definition %u does not fit its slots: left out", chunk, at);
             span = 1;
         } else if (!(state->seen[at / 8] & bit)) {
-            take_definition(file, chunk, def, size, notes);
+            decode_definition(file, chunk, def, size, notes);
             found = true;
         }
         state->seen[at / 8] |= bit;

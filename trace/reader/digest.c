@@ -180,7 +180,7 @@ const char *trc_node_read(const char *path, uint64_t sequence, struct trc_node *
 
 /* ---- a trace ----------------------------------------------------------------------------------------------------- */
 
-bool trc_digest_lacks(const struct trc_file *file)
+bool trc_digest_is_incomplete(const struct trc_file *file)
 {
     bool computes = false, streams = false;
     for (size_t i = 0; i < file->threads; i++) {
@@ -200,7 +200,7 @@ static bool is_class(const struct trc_sig *mine, const struct trc_sig *class)
     return memcmp(&sig, class, sizeof sig) == 0;
 }
 
-static bool knows(const struct trc_file *file, const struct trc_node *node, const struct trc_digest_rank *rank)
+static bool is_known(const struct trc_file *file, const struct trc_node *node, const struct trc_digest_rank *rank)
 {
     for (uint32_t i = 0; i < rank->threads; i++) {
         const struct trc_digest_thread *of = &rank->thread[i];
@@ -223,7 +223,7 @@ static bool is_more(const struct trc_thread *had, const struct trc_thread *now)
            had->starts != now->starts || had->completes != now->completes;
 }
 
-static void take_thread(struct trc_thread *to, const struct trc_thread *from)
+static void decode_thread(struct trc_thread *to, const struct trc_thread *from)
 {
     to->tid = from->tid;
     to->inside = from->inside;
@@ -244,7 +244,7 @@ static void take_thread(struct trc_thread *to, const struct trc_thread *from)
 bool trc_digest_apply(struct trc_file *file, const struct trc_node *node, const struct trc_digest_rank *rank,
                       bool unchanged)
 {
-    if (!knows(file, node, rank))
+    if (!is_known(file, node, rank))
         return false;
     if (rank->latest.ticks < file->head.latest.ticks)
         return true; /* the file was read since */
@@ -257,7 +257,7 @@ bool trc_digest_apply(struct trc_file *file, const struct trc_node *node, const 
     for (uint32_t i = 0; !unchanged && i < rank->threads; i++) {
         struct trc_thread *thread = &file->live[rank->thread[i].thread.index]->thread;
         file->behind |= is_more(thread, &rank->thread[i].thread);
-        take_thread(thread, &rank->thread[i].thread);
+        decode_thread(thread, &rank->thread[i].thread);
     }
     return true;
 }

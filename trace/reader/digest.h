@@ -11,7 +11,7 @@ struct trc_node {
     struct trc_digest_rank *rank;   /* head.ranks */
 };
 
-/* Takes a digest of `size` bytes apart.  NULL, or why it cannot be used: *node is empty then.  End it by
+/* Decodes a digest of `size` bytes.  NULL, or why it cannot be used: *node is empty then.  End it by
  * trc_node_free. */
 const char *trc_node_parse(const void *bytes, size_t size, struct trc_node *node);
 /* Reads the digest at `path`, as trc_node_parse.  `sequence`: number of the last digest seen; if equal, the node is
@@ -27,4 +27,4 @@ bool trc_digest_apply(struct trc_file *file, const struct trc_node *node, const 
                       bool unchanged);
 /* Whether a trace must be read whatever digests say: it has streams or operations of a GPU, or regions that may begin
  * outside calls. */
-bool trc_digest_lacks(const struct trc_file *file);
+bool trc_digest_is_incomplete(const struct trc_file *file);

@@ -311,8 +311,8 @@ static void dump_record(const struct trc_file *file, size_t thread, const struct
         fprintf(out, "LOST count=%" PRIu64 "\n", record->count);
         return;
     }
-    if (record->kind == TRC_RECORD_SAID) {
-        trc_dump_said(record, out);
+    if (record->kind == TRC_RECORD_ROUND) {
+        trc_dump_round(record, out);
         return;
     }
     if (trc_is_region(record->kind)) {
@@ -347,7 +347,7 @@ enum trc_status trc_dump(struct trc_file *file, FILE *out)
         struct trc_cursor *cursor = trc_cursor_open(file, i);
         if (!cursor)
             return TRC_BAD;
-        trc_cursor_want_said(cursor);
+        trc_cursor_want_rounds(cursor);
         trc_cursor_want_regions(cursor);
         struct trc_record record;
         while (trc_next(cursor, &record) == TRC_OK)

@@ -41,7 +41,7 @@ double trc_dump_since(const struct trc_file *file, uint64_t ticks);
 void trc_dump_definitions(const struct trc_file *file, FILE *out);
 
 /* dump_items.c: writes the contents of a round. */
-void trc_dump_said(const struct trc_record *record, FILE *out);
+void trc_dump_round(const struct trc_record *record, FILE *out);
 /* dump_items.c: writes that a region begins, ends or is open. */
 void trc_dump_region(const struct trc_file *file, const struct trc_record *record, FILE *out);
 /* dump_items.c: writes what the kernel counted.  False: out of memory. */

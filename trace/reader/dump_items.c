@@ -6,17 +6,17 @@
 #include <string.h>
 
 static const char *const said_name[] = {
-    [TRC_SAID_AND] = "and", [TRC_SAID_OR] = "or", [TRC_SAID_REQUEST] = "request", [TRC_SAID_RESPONSE] = "response"};
-TRC_ASSERT_ROWS(said_name, TRC_SAID_RESPONSE);
+    [TRC_ROUND_AND] = "and", [TRC_ROUND_OR] = "or", [TRC_ROUND_REQUEST] = "request", [TRC_ROUND_RESPONSE] = "response"};
+TRC_ASSERT_ROWS(said_name, TRC_ROUND_RESPONSE);
 
 /* Writes the words of a round in hexadecimal, input and result; for lists, their entries. */
-void trc_dump_said(const struct trc_record *record, FILE *out)
+void trc_dump_round(const struct trc_record *record, FILE *out)
 {
     const struct trc_words *said = &record->said;
     bool known = said->kind < sizeof said_name / sizeof *said_name && said_name[said->kind];
-    fprintf(out, "SAID %s comm=%" PRIu32 " sequence=%" PRIu64 " round=%" PRIu64 " size=%" PRIu64,
+    fprintf(out, "ROUND %s comm=%" PRIu32 " sequence=%" PRIu64 " round=%" PRIu64 " size=%" PRIu64,
             known ? said_name[said->kind] : "?", said->comm, record->sequence, said->round, said->size);
-    if (said->kind == TRC_SAID_AND || said->kind == TRC_SAID_OR) {
+    if (said->kind == TRC_ROUND_AND || said->kind == TRC_ROUND_OR) {
         for (size_t i = 0; i + 8 <= said->kept; i += 8) {
             uint64_t word;
             memcpy(&word, said->bytes + i, sizeof word);

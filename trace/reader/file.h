@@ -128,7 +128,7 @@ struct trc_file {
     bool check_again; /* FULL chunks may have been recycled */
     uint64_t refreshes;
     struct trc_anchor complete; /* head.latest when all of it was read last */
-    uint64_t progress;          /* progress told by a later digest; 0: none did */
+    uint64_t progress;          /* progress of a later digest; 0: none did */
     bool wanted;                /* trc_want */
     bool behind;                /* trc_behind */
 
@@ -177,7 +177,7 @@ struct trc_file {
 struct trc_descriptor *trc_descriptor_open(const char *path);
 /* Frees it; NULL is none. */
 void trc_descriptor_close(struct trc_descriptor *descriptor);
-/* Keeps the descriptor open until trc_file_release; -1: it cannot be opened, or there is another file by now.  Each
+/* Holds the descriptor open until trc_file_release; -1: it cannot be opened, or there is another file by now.  Each
  * call needs one of that. */
 int trc_file_hold(const struct trc_file *file);
 /* Ends a trc_file_hold. */
@@ -205,7 +205,7 @@ bool trc_head_read(const struct trc_file *file, struct trc_head *head);
 /* Returns the reason that a head, read for `got` bytes, cannot be used; NULL if it can.  The reason may be written to
  * `text`. */
 const char *trc_head_refuse(const struct trc_head *head, size_t got, char *text, size_t size);
-/* Takes over a head that was just read, its numbers clamped.  The layout never changes after opening. */
+/* Stores a head that was just read, its numbers clamped.  The layout never changes after opening. */
 void trc_head_adopt(struct trc_file *file, struct trc_head *head);
 
 /* chunks.c */
@@ -232,7 +232,7 @@ static inline struct trc_live *trc_live_page(const struct trc_file *file, size_t
 {
     return thread < file->live_room ? file->live[thread] : NULL;
 }
-/* Gives the signatures of the last calls their paths, once these are defined. */
+/* Assigns the signatures of the last calls their paths, once these are defined. */
 void trc_live_place(struct trc_file *file);
 /* Frees them. */
 void trc_live_free(struct trc_file *file);
@@ -250,22 +250,22 @@ void trc_defs_free(struct trc_file *file);
  * Out of memory: it is freed. */
 void trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value);
 /* calls.c */
-/* Takes the definition of a call: `text` is its name. */
+/* Stores the definition of a call: `text` is its name. */
 void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
 /* Frees the calls. */
 void trc_calls_free(struct trc_file *file);
 /* data.c */
-/* Keeps what a call moves.  One that is too short is damage. */
+/* Stores what a call moves.  One that is too short is damage. */
 void trc_define_data(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
-/* Keeps an interval in which recording was off. */
+/* Stores an interval in which recording was off. */
 void trc_define_off(struct trc_file *file, const struct trc_def *def);
-/* Keeps an object that was never freed; `text` names its kind. */
+/* Stores an object that was never freed; `text` names its kind. */
 void trc_define_left(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
-/* Takes a list of ranks. */
+/* Stores a list of ranks. */
 void trc_define_ranks(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* sites.c: keeps a call site: `text` is its function, a NUL, its module and, if any, a NUL and the nearest function. */
 void trc_define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
-/* Keeps the file that is mapped at an address. */
+/* Stores the file that is mapped at an address. */
 void trc_define_module(struct trc_file *file, const struct trc_def *def, const char *payload, size_t size);
 /* Defines the sites of paths that have no definition, by the modules that they lie in.  All tables are sealed. */
 void trc_guess_sites(struct trc_file *file);
@@ -281,9 +281,9 @@ void trc_place_sig(const struct trc_file *file, struct trc_sig *sig);
 /* Sets `forwards` and `interprets` of a call site by the names of its function and file. */
 void trc_site_classify(struct trc_site_def *site);
 /* facts.c */
-/* Keeps a fact: `text` is its key, a NUL and its value.  Dropped when out of memory or there are too many. */
+/* Stores a fact: `text` is its key, a NUL and its value.  Dropped when out of memory or there are too many. */
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size);
-/* Keeps a stack that was read in STACKS chunk `chunk`.  One that is too short is damage. */
+/* Stores a stack that was read in STACKS chunk `chunk`.  One that is too short is damage. */
 void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_def *def, const char *payload,
                       size_t size);
 /* Drops the stacks of a chunk that was begun anew. */

@@ -14,9 +14,10 @@ struct trc_gpu {
 
 ANA_COMPARE(by_number, struct trc_gpu_op, ANA_ORDER(x->number, y->number))
 
-/* Takes the slots that are in use and did not change while they were copied, sorted.  Numbers out of range become NONE.
- */
-static void take_slots(struct trc_gpu *gpu, const struct trc_gpu_op *first, const struct trc_gpu_op *second)
+/* Copies the slots that are in use and did not change while they were copied, sorted.  Numbers out of range become
+ * NONE.
+ * */
+static void copy_slots(struct trc_gpu *gpu, const struct trc_gpu_op *first, const struct trc_gpu_op *second)
 {
     gpu->count = 0;
     bool over = true;
@@ -69,7 +70,7 @@ static bool read_table(struct trc_file *file, uint32_t chunk)
     }
     trc_file_read(file, offset + sizeof head, copy, head.slots * sizeof *copy);
     trc_file_read(file, offset + sizeof head, copy + TRC_GPU_OPS, head.slots * sizeof *copy);
-    take_slots(gpu, copy, copy + TRC_GPU_OPS);
+    copy_slots(gpu, copy, copy + TRC_GPU_OPS);
     free(copy);
     return moved;
 }

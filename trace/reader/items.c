@@ -13,7 +13,8 @@ static enum trc_step bad(const char **why, const char *what)
 }
 
 /* The signature that a LIKE differs from, and in which fields.  False: there is none. */
-static bool take_original(const struct trc_cursor *cursor, struct trc_bytes *body, struct trc_sig *sig, uint64_t *mask)
+static bool decode_original(const struct trc_cursor *cursor, struct trc_bytes *body, struct trc_sig *sig,
+                            uint64_t *mask)
 {
     uint64_t number;
     if (!trc_get_varint(body, &number) || !trc_get_varint(body, mask))
@@ -47,7 +48,7 @@ static struct trc_signature *add_sig(struct trc_cursor *cursor, const struct trc
 }
 
 /* Decodes a DONE item. */
-static enum trc_step take_done(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
+static enum trc_step decode_done(struct trc_cursor *cursor, struct trc_bytes *bytes, const char **why)
 {
     if (!skip_item(bytes, TRC_ITEM_DONE))
         return TRC_STEP_SHORT;
@@ -69,7 +70,7 @@ static const struct sig_field {
 #undef FIELD
 };
 
-static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, bool like, const char **why)
+static enum trc_step decode_sig(struct trc_cursor *cursor, struct trc_bytes *bytes, bool like, const char **why)
 {
     const struct trc_file *file = cursor->file;
     uint64_t size, mask = UINT64_MAX;
@@ -78,7 +79,7 @@ static enum trc_step take_sig(struct trc_cursor *cursor, struct trc_bytes *bytes
     struct trc_bytes body = {bytes->at, bytes->at + size};
     struct trc_sig sig = {.peer = TRC_PEER_NONE, .tag = TRC_TAG_NONE, .source = TRC_PEER_NONE, .rtag = TRC_TAG_NONE};
     bytes->at += size;
-    if (like && !take_original(cursor, &body, &sig, &mask))
+    if (like && !decode_original(cursor, &body, &sig, &mask))
         return bad(why, "a signature like one that was not defined");
     struct trc_signature *fresh = add_sig(cursor, &sig);
     if (!fresh)
@@ -131,8 +132,8 @@ static enum trc_step settle_row(struct trc_cursor *cursor, struct trc_bytes byte
     return TRC_STEP_AGAIN;
 }
 
-static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
-                               const char **why)
+static enum trc_step decode_fold(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                                 const char **why)
 {
     uint64_t signature, gap, count, busy, span, begin, end;
     if (!trc_get_varint(bytes, &signature) || !trc_get_varint(bytes, &gap) || !trc_get_u64(bytes, &count) ||
@@ -169,8 +170,8 @@ static enum trc_step take_fold(struct trc_cursor *cursor, struct trc_bytes *byte
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Reads the request of a COMPLETE item of a thread whose next START takes number `next_start`. */
-static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, uint64_t next_start, uint16_t *thread,
-                                       uint64_t *request)
+static ALWAYS_INLINE bool decode_request(struct trc_bytes *bytes, uint32_t own, uint64_t next_start, uint16_t *thread,
+                                         uint64_t *request)
 {
     uint64_t v;
     *thread = (uint16_t)own;
@@ -193,7 +194,7 @@ static ALWAYS_INLINE bool take_request(struct trc_bytes *bytes, uint32_t own, ui
     return true;
 }
 
-/* Ways in which trc_item_take_events decodes events of a signature.  UNUSUAL: it leaves them to take_event, as it
+/* Ways in which trc_item_decode_events decodes events of a signature.  UNUSUAL: it leaves them to decode_event, as it
  * does the first one of each signature, which sets this. */
 enum way { UNUSUAL, CALL, START, MEET, COMPLETION };
 
@@ -205,8 +206,8 @@ static uint8_t way_of(uint32_t flags)
     return (flags & (request | TRC_SIG_COLL | TRC_SIG_START)) == request ? COMPLETION : UNUSUAL;
 }
 
-static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
-                                struct trc_record *restrict out, const char **why)
+static enum trc_step decode_event(struct trc_cursor *cursor, struct trc_bytes *bytes, uint64_t signature,
+                                  struct trc_record *restrict out, const char **why)
 {
     if (signature >= cursor->sig_count)
         return bad(why, "a signature that was not defined");
@@ -231,7 +232,7 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
         sequence += entry->sequence;
     }
     uint16_t thread = (uint16_t)cursor->thread;
-    if (flags & TRC_SIG_COMPLETE && !take_request(bytes, thread, cursor->next_start, &thread, &out->request))
+    if (flags & TRC_SIG_COMPLETE && !decode_request(bytes, thread, cursor->next_start, &thread, &out->request))
         return TRC_STEP_SHORT;
     out->request_thread = thread;
 
@@ -257,8 +258,8 @@ static enum trc_step take_event(struct trc_cursor *cursor, struct trc_bytes *byt
     return TRC_STEP_RECORD;
 }
 
-static enum trc_step take_said(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
-                               const char **why)
+static enum trc_step decode_round(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                                  const char **why)
 {
     uint64_t length, kind, comm, sequence, round, gap, duration, size, begin, end;
     if (!trc_get_varint(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
@@ -273,7 +274,7 @@ static enum trc_step take_said(struct trc_cursor *cursor, struct trc_bytes *byte
     bytes->at += length;
     cursor->in_row = cursor->row_settled = false;
     size_t kept = (size_t)(body.end - body.at);
-    *out = (struct trc_record){.kind = TRC_RECORD_SAID,
+    *out = (struct trc_record){.kind = TRC_RECORD_ROUND,
                                .begin = begin,
                                .end = end,
                                .count = 1,
@@ -287,11 +288,11 @@ static enum trc_step take_said(struct trc_cursor *cursor, struct trc_bytes *byte
                                         .bytes = body.at},
                                .request_thread = cursor->thread,
                                .request = UINT64_MAX};
-    return TRC_STEP_SAID;
+    return TRC_STEP_ROUND;
 }
 
-static enum trc_step take_region(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
-                                 const char **why)
+static enum trc_step decode_region(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                                   const char **why)
 {
     uint64_t length, what, id, last, time = cursor->base;
     if (!trc_get_varint(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
@@ -315,7 +316,7 @@ static enum trc_step take_region(struct trc_cursor *cursor, struct trc_bytes *by
                                .sequence = id,
                                .request_thread = cursor->thread,
                                .request = UINT64_MAX};
-    return TRC_STEP_SAID;
+    return TRC_STEP_ROUND;
 }
 
 struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, uint64_t count)
@@ -328,8 +329,8 @@ struct trc_record trc_item_lost(const struct trc_cursor *cursor, uint64_t end, u
                                .request = UINT64_MAX};
 }
 
-enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
-                            const char **why)
+enum trc_step trc_item_decode(struct trc_cursor *cursor, struct trc_bytes *bytes, struct trc_record *out,
+                              const char **why)
 {
     uint64_t kind;
     if (!trc_get_varint(bytes, &kind))
@@ -339,11 +340,11 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
         return TRC_STEP_HOLE;
     case TRC_ITEM_SIG:
     case TRC_ITEM_LIKE:
-        return take_sig(cursor, bytes, kind == TRC_ITEM_LIKE, why);
+        return decode_sig(cursor, bytes, kind == TRC_ITEM_LIKE, why);
     case TRC_ITEM_DONE:
-        return take_done(cursor, bytes, why);
+        return decode_done(cursor, bytes, why);
     case TRC_ITEM_FOLD:
-        return take_fold(cursor, bytes, out, why);
+        return decode_fold(cursor, bytes, out, why);
     case TRC_ITEM_LOST: {
         uint64_t count;
         if (!trc_get_varint(bytes, &count))
@@ -352,13 +353,13 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
         *out = trc_item_lost(cursor, cursor->base, count);
         return TRC_STEP_RECORD;
     }
-    case TRC_ITEM_SAID:
-        if (cursor->want_said)
-            return take_said(cursor, bytes, out, why);
+    case TRC_ITEM_ROUND:
+        if (cursor->want_rounds)
+            return decode_round(cursor, bytes, out, why);
         break;
     case TRC_ITEM_REGION:
         if (cursor->want_regions)
-            return take_region(cursor, bytes, out, why);
+            return decode_region(cursor, bytes, out, why);
         break;
     default:
         break;
@@ -369,13 +370,13 @@ enum trc_step trc_item_take(struct trc_cursor *cursor, struct trc_bytes *bytes, 
         cursor->in_row = cursor->row_settled = false;
         return TRC_STEP_AGAIN;
     }
-    enum trc_step step = take_event(cursor, bytes, kind - TRC_ITEM_EVENT, out, why);
+    enum trc_step step = decode_event(cursor, bytes, kind - TRC_ITEM_EVENT, out, why);
     if (step == TRC_STEP_RECORD)
         cursor->in_row = cursor->row_settled = false;
     return step;
 }
 
-/* The state of a cursor while trc_item_take_events decodes: a copy, which stays in registers. */
+/* The state of a cursor while trc_item_decode_events decodes: a copy, which stays in registers. */
 struct stand {
     uint64_t base, begin, end, next_start;
     uint32_t own;
@@ -383,11 +384,11 @@ struct stand {
 };
 
 /* Decodes, at `p`, a request that the call before completed; returns its end, NULL: it is unusual. */
-static ALWAYS_INLINE const uint8_t *take_completion(struct stand *stand, const struct trc_signature *of,
-                                                    const uint8_t *p, struct trc_brief *restrict out)
+static ALWAYS_INLINE const uint8_t *decode_completion(struct stand *stand, const struct trc_signature *of,
+                                                      const uint8_t *p, struct trc_brief *restrict out)
 {
     struct trc_bytes bytes = {p, p + EVENT_MAX / 2};
-    if (!take_request(&bytes, stand->own, stand->next_start, &out->request_thread, &out->request))
+    if (!decode_request(&bytes, stand->own, stand->next_start, &out->request_thread, &out->request))
         return NULL;
     out->joined = stand->joined;
     stand->joined |= of->wanted;
@@ -398,8 +399,8 @@ static ALWAYS_INLINE const uint8_t *take_completion(struct stand *stand, const s
 }
 
 /* Decodes, at `p`, a call, alone, beginning a request, or in a collective; returns its end, NULL: it is unusual. */
-static ALWAYS_INLINE const uint8_t *take_call(struct stand *stand, struct trc_signature *of, const uint8_t *p,
-                                              struct trc_brief *restrict out)
+static ALWAYS_INLINE const uint8_t *decode_call(struct stand *stand, struct trc_signature *of, const uint8_t *p,
+                                                struct trc_brief *restrict out)
 {
     uint64_t gap, duration, begin, end, further;
     if (of->way == UNUSUAL || !(p = trc_varint_at(p, &gap)) || !(p = trc_varint_at(p, &duration)) ||
@@ -422,7 +423,7 @@ static ALWAYS_INLINE const uint8_t *take_call(struct stand *stand, struct trc_si
     return p;
 }
 
-size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max, uint64_t *left_out)
+size_t trc_item_decode_events(struct trc_cursor *cursor, struct trc_brief *restrict out, size_t max, uint64_t *left_out)
 {
     if (!cursor->inside || cursor->buffer_size < EVENT_MAX)
         return 0;
@@ -441,7 +442,7 @@ size_t trc_item_take_events(struct trc_cursor *cursor, struct trc_brief *restric
         struct trc_signature *of = &sigs[number - TRC_ITEM_EVENT];
         next->kind = TRC_RECORD_EVENT;
         next->of = of;
-        at = of->way == COMPLETION ? take_completion(&stand, of, at, next) : take_call(&stand, of, at, next);
+        at = of->way == COMPLETION ? decode_completion(&stand, of, at, next) : decode_call(&stand, of, at, next);
         if (!at)
             break;
         bytes.at = at;

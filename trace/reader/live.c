@@ -16,7 +16,7 @@ static bool grow(struct trc_file *file, void *array, size_t *room, size_t n, siz
     return n < *room || trc_file_grow(file, array, room, n + 1 + spare, size);
 }
 
-static void take_row(struct trc_file *file, struct trc_live *live, struct trc_row *row)
+static void copy_row(struct trc_file *file, struct trc_live *live, struct trc_row *row)
 {
     if (!row->number || row->number > TRC_ROWS || !row->call_plus_1)
         return;
@@ -36,12 +36,12 @@ static void take_row(struct trc_file *file, struct trc_live *live, struct trc_ro
     };
     if (live->thread.late_row == row->number)
         row->histogram[live->thread.late_bucket]++;
-    if (!ana_counts_take(&counter->histogram, row->histogram))
+    if (!ana_counts_set(&counter->histogram, row->histogram))
         *counter = (struct trc_counter){0};
     live->row_count = live->row_count > row->number ? live->row_count : row->number;
 }
 
-static void take_peer(struct trc_file *file, struct trc_live *live, const struct trc_peer *peer)
+static void copy_peer(struct trc_file *file, struct trc_live *live, const struct trc_peer *peer)
 {
     if (!peer->number || peer->number > TRC_PEERS || !peer->rank_plus_1)
         return;
@@ -68,7 +68,7 @@ static bool reach_use(struct trc_file *file, struct trc_live *live, size_t i)
 
 /* `changed`: the entries change all the time.  Nobody knows which signature the uses of one that did are of: they are
  * left out. */
-static void take_use(struct trc_file *file, struct trc_live *live, const struct trc_use *use, bool changed)
+static void copy_use(struct trc_file *file, struct trc_live *live, const struct trc_use *use, bool changed)
 {
     if (use->index >= TRC_SIGS || live->use_count == TRC_SIGS || !reach_use(file, live, live->use_count))
         return;
@@ -87,7 +87,7 @@ static size_t entry_size(uint16_t what)
                                     : 0;
 }
 
-static void take_entries(struct trc_file *file, struct trc_live *live, const unsigned char *at, size_t size,
+static void copy_entries(struct trc_file *file, struct trc_live *live, const unsigned char *at, size_t size,
                          bool changed)
 {
     union {
@@ -103,11 +103,11 @@ static void take_entries(struct trc_file *file, struct trc_live *live, const uns
             return; /* not written yet, or of a later version */
         memcpy(&entry, at, bytes);
         if (entry.what == TRC_ENTRY_ROW)
-            take_row(file, live, &entry.row);
+            copy_row(file, live, &entry.row);
         else if (entry.what == TRC_ENTRY_PEER)
-            take_peer(file, live, &entry.peer);
+            copy_peer(file, live, &entry.peer);
         else
-            take_use(file, live, &entry.use, changed);
+            copy_use(file, live, &entry.use, changed);
     }
 }
 
@@ -121,7 +121,7 @@ static bool read_piece(struct trc_file *file, struct trc_live *live, uint32_t ch
         return true;
     unsigned char *bytes = trc_file_alloc(file, end - from);
     size_t got = bytes ? trc_file_read(file, trc_chunk_offset(file, chunk) + from, bytes, end - from) : 0;
-    take_entries(file, live, bytes, got, changed);
+    copy_entries(file, live, bytes, got, changed);
     ana_budget_free(&file->budget, bytes, end - from);
     return got == end - from;
 }
@@ -165,7 +165,7 @@ static void drop_uses(struct trc_file *file, struct trc_live *live)
 }
 
 /* Undoes an addition of a signature's uses to the counters that is under way, or that a kill interrupted. */
-static void take_back(struct trc_live *live, const struct trc_undo *undo)
+static void roll_back(struct trc_live *live, const struct trc_undo *undo)
 {
     struct trc_thread *thread = &live->thread;
     if (undo->settled % TRC_SETTLE_STEPS != TRC_SETTLE_ADD || undo->index_plus_1 == 0 || undo->index_plus_1 > TRC_SIGS)
@@ -248,7 +248,7 @@ static bool copy_once(struct trc_file *file, struct trc_live *live, struct trc_p
     live->row_count = live->peer_count = live->use_count = 0;
     static const uint32_t none[TRC_BUCKETS];
     for (size_t i = 0; i < live->row_room; i++) {
-        ana_counts_take(&live->rows[i].histogram, none);
+        ana_counts_set(&live->rows[i].histogram, none);
         live->rows[i] = (struct trc_counter){.histogram = live->rows[i].histogram};
     }
     if (live->peer_room)
@@ -297,7 +297,7 @@ static void copy_page(struct trc_file *file, struct trc_live *live)
     }
     live->cut = !whole;
     if (same || live->cut)
-        take_back(live, &page.undo);
+        roll_back(live, &page.undo);
 }
 
 /* The thread's copy, made if it has none.  NULL: out of memory. */

@@ -34,15 +34,15 @@ const struct trc_anchor *trc_complete(const struct trc_file *file);
 uint64_t trc_revision(const struct trc_file *file);
 /* Completed calls that are progress, as a digest said since the last refresh; 0: count the rows. */
 uint64_t trc_progress(const struct trc_file *file);
-/* Whether, as a digest said since, messages or requests were begun or completed that only its events tell. */
+/* Whether, as a digest said since, messages or requests were begun or completed that only its events show. */
 bool trc_behind(const struct trc_file *file);
 /* Somebody looks at this rank: it is to be read at the next look, whatever digests say. */
 void trc_want(struct trc_file *file);
 /* Whether somebody does, since the last refresh. */
 bool trc_wanted(const struct trc_file *file);
 
-/* Tells the reader that nothing more will be written, whatever the head says: the process is gone, or the caller will
- * not look again.  Cursors then deliver the FOLDs that they hold back (trc_next). */
+/* Marks a file as complete: nothing more will be written, whatever the head says: the process is gone, or the caller
+ * will not look again.  Cursors then deliver the FOLDs that they hold back (trc_next). */
 void trc_set_final(struct trc_file *file);
 
 /* A copy of the head with all strings terminated and all numbers in range; valid until the next refresh. */
@@ -130,7 +130,7 @@ const struct trc_comm *trc_comm(const struct trc_file *file, uint32_t id); /* NU
 bool trc_comm_freed(const struct trc_file *file, uint32_t id);             /* the process has given it up */
 /* The i-th communicator that the file defines, and when it was defined, in ticks; NULL past the last. */
 const struct trc_comm *trc_comm_at(const struct trc_file *file, size_t i, uint64_t *created);
-/* World rank of rank `r` of the local group (remote group when `remote`); TRC_PEER_UNKNOWN if it cannot be told. */
+/* World rank of rank `r` of the local group (remote group when `remote`); TRC_PEER_UNKNOWN if it is not known. */
 int32_t trc_comm_world_rank(const struct trc_comm *comm, int32_t r, bool remote);
 /* An RMA window or file by its id; NULL if it is not defined. */
 const struct trc_object *trc_object(const struct trc_file *file, uint32_t id);
@@ -262,7 +262,7 @@ enum trc_record_kind {
     TRC_RECORD_EVENT,
     TRC_RECORD_FOLD,
     TRC_RECORD_LOST,
-    TRC_RECORD_SAID,
+    TRC_RECORD_ROUND,
     TRC_RECORD_BEGIN,
     TRC_RECORD_END,
     TRC_RECORD_OPEN
@@ -272,9 +272,9 @@ static inline bool trc_is_region(enum trc_record_kind kind)
 {
     return kind >= TRC_RECORD_BEGIN;
 }
-/* Contents of a control round (format.h, SAID). */
+/* Contents of a control round (format.h, ROUND). */
 struct trc_words {
-    uint32_t kind; /* enum trc_said_kind, or one of a later version */
+    uint32_t kind; /* enum trc_round_kind, or one of a later version */
     uint32_t comm; /* trc_comm id */
     uint64_t round;
     uint64_t size; /* bytes that were said */
@@ -299,12 +299,12 @@ struct trc_record {
     uint32_t request_thread;   /* START, COMPLETE: thread whose start number follows */
     const struct trc_sig *sig; /* valid until the next trc_next on this cursor; NULL but for EVENT and FOLD */
     uint64_t count;            /* FOLD: polls; LOST: records; OPEN: regions open, itself included; else 1 */
-    uint64_t sequence;         /* COLL, SAID; of a region: its id */
+    uint64_t sequence;         /* COLL, ROUND; of a region: its id */
     uint64_t request;          /* START, COMPLETE: start number; UINT64_MAX unknown */
     struct trc_signature *of;  /* fields of sig, as long as sig; EVENT and FOLD only */
     uint64_t begin, end;       /* ticks; a SUB item has its event's ticks */
     uint64_t busy;             /* FOLD: ticks inside the polls; else end - begin */
-    struct trc_words said;     /* SAID */
+    struct trc_words said;     /* ROUND */
 };
 struct trc_cursor; /* belongs to the file: close before trc_close */
 
@@ -312,8 +312,8 @@ struct trc_cursor; /* belongs to the file: close before trc_close */
 struct trc_cursor *trc_cursor_open(struct trc_file *file, size_t thread);
 /* Frees a cursor; NULL is none. */
 void trc_cursor_close(struct trc_cursor *cursor);
-/* Makes the cursor deliver SAID items, which it steps over otherwise.  They come before the FOLD of their round. */
-void trc_cursor_want_said(struct trc_cursor *cursor);
+/* Makes the cursor deliver ROUND items, which it steps over otherwise.  They come before the FOLD of their round. */
+void trc_cursor_want_rounds(struct trc_cursor *cursor);
 /* Makes the cursor deliver regions, which it steps over otherwise. */
 void trc_cursor_want_regions(struct trc_cursor *cursor);
 /* Makes all signatures that the cursor has met in its chunk wanted (trc_signature). */
@@ -326,7 +326,7 @@ void trc_cursor_seek(struct trc_cursor *cursor, uint64_t ticks);
  * where it is.  Nothing is delivered twice: FOLDs that stand last in an open chunk of a running process still grow, so
  * they are held back until something follows them, the process's state changes, or trc_set_final.  A chunk that does
  * not decode is reported as damage and left at its last good item; a chunk recycled under the reader's feet yields a
- * RECORD_LOST with the number of items missed if it can be told (else count 0). */
+ * RECORD_LOST with the number of items missed if it is known (else count 0). */
 enum trc_status trc_next(struct trc_cursor *cursor, struct trc_record *out);
 /* A record in brief: without what most have not, or all of a signature share. */
 struct trc_brief {

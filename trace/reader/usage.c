@@ -92,7 +92,7 @@ static bool read_bytes(struct trc_usage_cursor *cursor, uint32_t need, uint32_t 
 }
 
 /* Decodes the entries of an item.  False: damage. */
-static bool take_entries(struct trc_usage_cursor *cursor, struct trc_bytes bytes, struct trc_usage_item *out)
+static bool decode_entries(struct trc_usage_cursor *cursor, struct trc_bytes bytes, struct trc_usage_item *out)
 {
     for (out->n = 0; bytes.at < bytes.end; out->n++) {
         uint64_t whose, fields, value;
@@ -120,7 +120,8 @@ static bool take_entries(struct trc_usage_cursor *cursor, struct trc_bytes bytes
 enum step { ITEM, SHORT, BAD };
 
 /* Decodes the item at the cursor from the bytes in the buffer; *need: bytes that it has. */
-static enum step take_item(struct trc_usage_cursor *cursor, uint32_t limit, struct trc_usage_item *out, uint32_t *need)
+static enum step decode_item(struct trc_usage_cursor *cursor, uint32_t limit, struct trc_usage_item *out,
+                             uint32_t *need)
 {
     uint32_t done = cursor->at - cursor->buffer_at;
     *need = 10;
@@ -138,7 +139,7 @@ static enum step take_item(struct trc_usage_cursor *cursor, uint32_t limit, stru
     if (size > (uint64_t)(bytes.end - bytes.at))
         return SHORT;
     bytes.end = bytes.at + size;
-    if (!trc_get_varint(&bytes, &gap) || gap > UINT64_MAX - cursor->base || !take_entries(cursor, bytes, out))
+    if (!trc_get_varint(&bytes, &gap) || gap > UINT64_MAX - cursor->base || !decode_entries(cursor, bytes, out))
         return BAD;
     out->begin = cursor->base;
     out->end = cursor->base += gap;
@@ -153,7 +154,7 @@ enum trc_status trc_usage_next(struct trc_usage_cursor *cursor, struct trc_usage
         bool same = cursor->chunk < cursor->file->chunk_count && now->magic && now->sequence == cursor->known.sequence;
         uint32_t limit = same ? now->committed : 0, need = 0;
         enum step step = SHORT;
-        if (cursor->at < limit && (step = take_item(cursor, limit, out, &need)) == ITEM)
+        if (cursor->at < limit && (step = decode_item(cursor, limit, out, &need)) == ITEM)
             return TRC_OK;
         uint32_t had = cursor->buffer_at + cursor->buffer_size;
         if (cursor->at < limit && step == SHORT && read_bytes(cursor, need, limit) &&

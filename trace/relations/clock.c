@@ -391,18 +391,18 @@ void ana_clock_set_fitted(struct ana_clock *clock, size_t domain, const struct a
     d->fitted = fitted->fitted;
 }
 
-void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock)
+void ana_clock_archive(struct ana_archive *archive, struct ana_clock *clock)
 {
     uint64_t domains = clock->domains;
-    ANA_KEEP(keep, domains);
-    if (!ana_keep_holds(keep, domains == clock->domains))
+    ANA_ARCHIVE(archive, domains);
+    if (!ana_archive_require(archive, domains == clock->domains))
         return;
-    for (size_t i = 0; i < clock->domains && !keep->failed; i++) {
+    for (size_t i = 0; i < clock->domains && !archive->failed; i++) {
         struct ana_clock_fitted fit = ana_clock_fitted(clock, i);
-        ANA_KEEP(keep, fit);
+        ANA_ARCHIVE(archive, fit);
         bool sane = fabs((double)fit.mono_ns) + fabs((double)fit.job_ns) <= 2 * ANA_CLOCK_FAR &&
                     fabs(fit.rate) <= MOST_DRIFT && fit.error_ns >= 0 && fit.error_ns < ANA_CLOCK_FAR;
-        if (ana_keep_holds(keep, sane) && keep->loads)
+        if (ana_archive_require(archive, sane) && archive->loads)
             ana_clock_set_fitted(clock, i, &fit);
     }
 }

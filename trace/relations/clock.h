@@ -23,7 +23,7 @@
 #pragma once
 
 #include "trace/relations/relations.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 
 #define ANA_CLOCK_NTP_NS 10e6 /* uncertainty of realtime clocks of different hosts */
 #define ANA_CLOCK_NAMESPACE_NS                                                                                         \
@@ -133,5 +133,5 @@ struct ana_clock_fitted ana_clock_fitted(const struct ana_clock *clock, size_t d
 void ana_clock_set_fitted(struct ana_clock *clock, size_t domain, const struct ana_clock_fitted *fitted);
 /* Forgets the fit: all domains are placed by their realtime anchors, as at first. */
 void ana_clock_again(struct ana_clock *clock);
-/* Keeps the fit of the domains, or loads it: of the same files, added in the same order. */
-void ana_clock_keep(struct ana_keep *keep, struct ana_clock *clock);
+/* Saves the fit of the domains, or loads it: of the same files, added in the same order. */
+void ana_clock_archive(struct ana_archive *archive, struct ana_clock *clock);

@@ -67,7 +67,7 @@ void ana_match_free(struct ana_match *match)
 static struct ana_match_process *make_process(struct ana_match *match)
 {
     struct ana_pending *pending = calloc(ANA_MATCH_FEW, sizeof *pending);
-    struct ana_match_process *process = pending ? ana_pool_take(&match->process_pool) : NULL;
+    struct ana_match_process *process = pending ? ana_pool_alloc(&match->process_pool) : NULL;
     if (!process) {
         free(pending);
         return NULL;
@@ -200,29 +200,29 @@ static void look_up_channels(struct ana_match *match, const struct ana_event *ev
 }
 
 /* Whether there is a short way for such events, once their channels were looked up. */
-static enum ana_way way_of(const struct ana_route *route, uint32_t flags)
+static enum ana_route_kind way_of(const struct ana_route *route, uint32_t flags)
 {
     const uint32_t all = ANA_DOES_COMPLETE | ANA_DOES_MEET | ANA_DOES_SEND | ANA_DOES_RECEIVE | ANA_DOES_NEED;
     uint32_t does = route->does;
     bool request = does & ANA_DOES_REQUEST, over = !request && does & ANA_DOES_CALL;
     bool known = (route->send || !(does & ANA_DOES_SEND)) && (route->receive || !(does & ANA_DOES_RECEIVE));
     if (does & (ANA_DOES_SEND | ANA_DOES_RECEIVE) && !(known && (request || over)))
-        return ANA_WAY_ANY;
+        return ANA_ROUTE_ANY;
     switch (does & all) {
     case 0:
-        return ANA_WAY_NONE;
+        return ANA_ROUTE_NONE;
     case ANA_DOES_SEND:
-        return over ? ANA_WAY_SEND : ANA_WAY_ISEND;
+        return over ? ANA_ROUTE_SEND : ANA_ROUTE_ISEND;
     case ANA_DOES_RECEIVE:
-        return over ? ANA_WAY_RECEIVE : ANA_WAY_IRECEIVE;
+        return over ? ANA_ROUTE_RECEIVE : ANA_ROUTE_IRECEIVE;
     case ANA_DOES_SEND | ANA_DOES_RECEIVE:
-        return over ? ANA_WAY_EXCHANGE : ANA_WAY_ANY;
+        return over ? ANA_ROUTE_EXCHANGE : ANA_ROUTE_ANY;
     case ANA_DOES_COMPLETE:
-        return flags & TRC_SIG_CANCELLED ? ANA_WAY_ANY : ANA_WAY_COMPLETE;
+        return flags & TRC_SIG_CANCELLED ? ANA_ROUTE_ANY : ANA_ROUTE_COMPLETE;
     case ANA_DOES_MEET:
-        return ANA_WAY_MEET;
+        return ANA_ROUTE_MEET;
     default:
-        return ANA_WAY_ANY;
+        return ANA_ROUTE_ANY;
     }
 }
 
@@ -255,9 +255,9 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
         look_up_channels(match, event, route);
     }
     route->epoch = match->epoch;
-    enum ana_way way = way_of(route, flags);
-    route->does |= (uint32_t)way << ANA_WAY_SHIFT;
-    if (way == ANA_WAY_MEET)
+    enum ana_route_kind way = way_of(route, flags);
+    route->does |= (uint32_t)way << ANA_ROUTE_SHIFT;
+    if (way == ANA_ROUTE_MEET)
         route->meeting = ana_coll_look_up(match, event);
 }
 
@@ -268,7 +268,7 @@ static __attribute__((noinline)) void look_up(struct ana_match *match, const str
 static inline struct ana_end *place_of(struct ana_match *match, const struct ana_event *event,
                                        const struct ana_route *route, uint64_t bytes, uint32_t flags)
 {
-    struct ana_end *end = ana_pool_take(&match->end_pool);
+    struct ana_end *end = ana_pool_alloc(&match->end_pool);
     if (!end)
         return NULL;
     ana_half_begin(match, match->process[event->index], event, route->does, &end->half);
@@ -300,7 +300,7 @@ static inline struct ana_end *send_begins(struct ana_match *match, const struct 
     return NULL;
 }
 
-/* Begins a receive whose channel is not known: a wildcard, or one that cannot be told. */
+/* Begins a receive whose channel is not known: a wildcard, or one that is not known. */
 static struct ana_end *receive_without_channel(struct ana_match *match, const struct ana_event *event,
                                                const struct ana_route *route)
 {
@@ -371,8 +371,8 @@ static bool is_known(const struct ana_match *match, const struct ana_event *even
     return !match->flushed && event->index < match->processes && match->process[event->index];
 }
 
-static __attribute__((noinline)) void take_event(struct ana_match *match, const struct ana_event *event,
-                                                 const struct ana_route *route)
+static __attribute__((noinline)) void match_event(struct ana_match *match, const struct ana_event *event,
+                                                  const struct ana_route *route)
 {
     uint32_t does = route->does;
     if (does & ANA_DOES_CALL)
@@ -389,8 +389,8 @@ static __attribute__((noinline)) void take_event(struct ana_match *match, const 
         ana_request_complete(match, event, route);
 }
 
-/* Takes an event whose signature is looked up first, or a loss. */
-static __attribute__((noinline)) void take_anew(struct ana_match *match, const struct ana_event *event)
+/* Matches an event whose signature is looked up first, or a loss. */
+static __attribute__((noinline)) void match_first(struct ana_match *match, const struct ana_event *event)
 {
     if (!is_known(match, event))
         return;
@@ -400,7 +400,7 @@ static __attribute__((noinline)) void take_anew(struct ana_match *match, const s
     if (event->kind != TRC_RECORD_EVENT)
         return;
     look_up(match, event, &event->use->route);
-    take_event(match, event, &event->use->route);
+    match_event(match, event, &event->use->route);
 }
 
 static void do_nothing(struct ana_match *match, const struct ana_event *event, const struct ana_route *route)
@@ -417,28 +417,28 @@ static void meet(struct ana_match *match, const struct ana_event *event, const s
 void ana_match_event(struct ana_match *match, const struct ana_event *event)
 {
     static void (*const way[])(struct ana_match *, const struct ana_event *,
-                               const struct ana_route *) = {[ANA_WAY_ANY] = take_event,
-                                                            [ANA_WAY_NONE] = do_nothing,
-                                                            [ANA_WAY_SEND] = ana_usual_send,
-                                                            [ANA_WAY_RECEIVE] = ana_usual_receive,
-                                                            [ANA_WAY_EXCHANGE] = ana_usual_exchange,
-                                                            [ANA_WAY_ISEND] = ana_usual_isend,
-                                                            [ANA_WAY_IRECEIVE] = ana_usual_ireceive,
-                                                            [ANA_WAY_COMPLETE] = ana_usual_complete,
-                                                            [ANA_WAY_MEET] = meet};
+                               const struct ana_route *) = {[ANA_ROUTE_ANY] = match_event,
+                                                            [ANA_ROUTE_NONE] = do_nothing,
+                                                            [ANA_ROUTE_SEND] = ana_usual_send,
+                                                            [ANA_ROUTE_RECEIVE] = ana_usual_receive,
+                                                            [ANA_ROUTE_EXCHANGE] = ana_usual_exchange,
+                                                            [ANA_ROUTE_ISEND] = ana_usual_isend,
+                                                            [ANA_ROUTE_IRECEIVE] = ana_usual_ireceive,
+                                                            [ANA_ROUTE_COMPLETE] = ana_usual_complete,
+                                                            [ANA_ROUTE_MEET] = meet};
     const struct ana_use *use = event->use;
     if (__builtin_expect(event->kind != TRC_RECORD_EVENT || use->route.epoch != match->epoch, 0)) {
-        take_anew(match, event);
+        match_first(match, event);
         return;
     }
     const struct ana_route *route = &use->route;
-    enum ana_way number = (enum ana_way)(route->does >> ANA_WAY_SHIFT);
+    enum ana_route_kind number = (enum ana_route_kind)(route->does >> ANA_ROUTE_SHIFT);
     if (route->does & ANA_DOES_CALL) {
         struct ana_match_process *process = match->process[event->index];
         if (__builtin_expect(event->thread < process->threads, 1))
             process->inside[event->thread] = event->use->call;
         else
-            number = ANA_WAY_ANY;
+            number = ANA_ROUTE_ANY;
     }
     way[number](match, event, route);
 }

@@ -21,7 +21,7 @@
 
 #include "trace/relations/bridge.h"
 #include "trace/relations/relations.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 
 #define ANA_MATCH_KEPT      65536u     /* ends kept of one channel and direction */
 #define ANA_MATCH_ENDS      (1u << 20) /* ends kept in all */
@@ -77,7 +77,7 @@ enum ana_wanted ana_match_wants(const void *match, const struct ana_event *event
  * average.  Never fails: what cannot be kept for want of memory is counted as uncertain. */
 void ana_match_event(struct ana_match *match, const struct ana_event *event);
 
-/* No more events will come (of a job that has ended): reports what can still be told.  Once, before the counts are read
+/* No more events will come (of a job that has ended): reports all that is still open.  Once, before the counts are read
  * for good; events after it are ignored. */
 void ana_match_flush(struct ana_match *match);
 
@@ -85,7 +85,7 @@ struct ana_match_counts {
     uint64_t messages;           /* reported */
     uint64_t unmatched_sends;    /* sends of a running job: not received yet */
     uint64_t unmatched_receives; /* posted and not complete */
-    uint64_t unknown_peers;      /* ends whose partner has no file, or cannot be told */
+    uint64_t unknown_peers;      /* ends whose partner has no file, or is not known */
     uint64_t uncertain;          /* ends that could not be paired for sure, see above */
     uint64_t cancelled;          /* ends that left by MPI_Cancel */
     uint64_t clock_violations;   /* messages complete before they were sent */
@@ -103,6 +103,6 @@ size_t ana_match_open_instances(const struct ana_match *match);
  * valid until the next event.  False: there is no such one. */
 bool ana_match_open_instance(struct ana_match *match, size_t i, struct ana_instance *out);
 
-/* Keeps the counts and the open collectives, without their arrivals; or loads them into a match that knows its ranks
+/* Saves the counts and the open collectives, without their arrivals; or loads them into a match that knows its ranks
  * and has seen no event.  After ana_match_flush only. */
-void ana_match_keep(struct ana_keep *keep, struct ana_match *match);
+void ana_match_archive(struct ana_archive *archive, struct ana_match *match);

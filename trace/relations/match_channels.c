@@ -11,7 +11,7 @@ static void sweep_channels(struct ana_match *match)
         if (channel->sends.count || channel->receives.count || channel->pairs || channel->blocked || channel->kept)
             continue;
         ana_map_remove(&match->channels, ana_map_value(&match->channels, i));
-        ana_pool_give(&match->channel_pool, channel);
+        ana_pool_free_item(&match->channel_pool, channel);
     }
     match->sweep_at = match->channels.count * 2 > SWEEP_FROM ? match->channels.count * 2 : SWEEP_FROM;
 }
@@ -25,13 +25,13 @@ struct ana_channel *ana_channel_of(struct ana_match *match, uint64_t identity, u
         return *found;
     if (match->channels.count >= match->sweep_at)
         sweep_channels(match);
-    struct ana_channel *channel = ana_pool_take(&match->channel_pool);
+    struct ana_channel *channel = ana_pool_alloc(&match->channel_pool);
     if (!channel)
         return NULL;
     *channel = (struct ana_channel){.identity = identity, .source = source, .destination = destination, .tag = tag};
     found = ana_map_make(&match->channels, identity, pair, (uint32_t)tag);
     if (found)
         return *found = channel;
-    ana_pool_give(&match->channel_pool, channel);
+    ana_pool_free_item(&match->channel_pool, channel);
     return NULL;
 }

@@ -81,11 +81,11 @@ static void forget_instance(struct ana_match *match, struct ana_open_instance *o
     free(match->spare_arrival);
     match->spare_arrival = open->arrival;
     match->spare_room = open->room;
-    ana_pool_give(&match->instance_pool, open);
+    ana_pool_free_item(&match->instance_pool, open);
     match->walked = NULL;
 }
 
-static void give_up_oldest(struct ana_match *match)
+static void drop_oldest(struct ana_match *match)
 {
     match->counts.incomplete++;
     forget_instance(match, match->oldest);
@@ -128,14 +128,14 @@ static struct ana_open_instance describe_instance(const struct ana_event *event,
 struct ana_open_instance *ana_coll_open(struct ana_match *match, const struct ana_open_instance *like)
 {
     while (match->oldest && (match->instances.count >= ANA_MATCH_INSTANCES || match->kept_arrivals > ANA_MATCH_ENDS))
-        give_up_oldest(match);
-    struct ana_open_instance *open = ana_pool_take(&match->instance_pool);
+        drop_oldest(match);
+    struct ana_open_instance *open = ana_pool_alloc(&match->instance_pool);
     if (!open)
         return NULL;
     *open = *like;
     struct ana_open_instance **place = ana_map_make(&match->instances, open->identity, open->sequence, 0);
     if (!place) {
-        ana_pool_give(&match->instance_pool, open);
+        ana_pool_free_item(&match->instance_pool, open);
         return NULL;
     }
     *place = open;

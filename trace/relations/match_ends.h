@@ -7,7 +7,7 @@
 /* Whether a wildcard posted before `receive` is still open that could have taken its message. */
 bool ana_end_held_back(const struct ana_match *match, const struct ana_channel *channel,
                        const struct ana_half *receive);
-/* Takes an end out of all lists; it is freed when no request leads to it. */
+/* Removes an end from all lists; it is freed when no request leads to it. */
 void ana_end_remove(struct ana_match *match, struct ana_end *end);
 /* Removes an end, and counts it as uncertain. */
 void ana_end_drop(struct ana_match *match, struct ana_end *end);
@@ -69,7 +69,7 @@ static inline void ana_ends_append(struct ana_ends *list, struct ana_end *end)
     list->count++;
 }
 
-/* Takes an end out of its list. */
+/* Removes an end from its list. */
 static inline void ana_ends_unlink(struct ana_end *end)
 {
     struct ana_ends *list = end->list;
@@ -79,7 +79,7 @@ static inline void ana_ends_unlink(struct ana_end *end)
     end->list = NULL;
 }
 
-/* Takes out a list's first end. */
+/* Removes a list's first end. */
 static inline struct ana_end *ana_ends_pop(struct ana_ends *list)
 {
     struct ana_end *end = list->head;
@@ -107,7 +107,7 @@ static inline void ana_half_begin(struct ana_match *match, const struct ana_matc
     half->wait_step = request ? 0 : event->step;
 }
 
-/* Takes up the call that completes an end of a request; not for a send that nobody waited for, which is complete at an
+/* Adds the call that completes an end of a request; not for a send that nobody waited for, which is complete at an
  * unknown time. */
 static inline void ana_half_finish(struct ana_half *half, const struct trc_call *call, const struct ana_event *event)
 {
@@ -160,11 +160,11 @@ static inline void ana_pair_deliver(struct ana_match *match, struct ana_channel 
                                     struct ana_end *receive)
 {
     ana_pair_report(match, channel, &send->half, &receive->half);
-    ana_pool_give(&match->end_pool, receive);
-    ana_pool_give(&match->end_pool, send);
+    ana_pool_free_item(&match->end_pool, receive);
+    ana_pool_free_item(&match->end_pool, send);
 }
 
-/* Takes the first ends of both queues for a pair, and reports it if its send is complete; else it waits for that. */
+/* Pairs the first ends of both queues, and reports it if its send is complete; else it waits for that. */
 static inline void ana_pair_heads(struct ana_match *match, struct ana_channel *channel)
 {
     struct ana_end *send = ana_ends_pop(&channel->sends), *receive = ana_ends_pop(&channel->receives);

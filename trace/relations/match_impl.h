@@ -173,18 +173,18 @@ enum ana_does {
 };
 
 /* The short way that an event takes, beside its actions: match_usual.c. */
-enum ana_way {
-    ANA_WAY_ANY,
-    ANA_WAY_NONE,
-    ANA_WAY_SEND,
-    ANA_WAY_RECEIVE,
-    ANA_WAY_EXCHANGE,
-    ANA_WAY_ISEND,
-    ANA_WAY_IRECEIVE,
-    ANA_WAY_COMPLETE,
-    ANA_WAY_MEET
+enum ana_route_kind {
+    ANA_ROUTE_ANY,
+    ANA_ROUTE_NONE,
+    ANA_ROUTE_SEND,
+    ANA_ROUTE_RECEIVE,
+    ANA_ROUTE_EXCHANGE,
+    ANA_ROUTE_ISEND,
+    ANA_ROUTE_IRECEIVE,
+    ANA_ROUTE_COMPLETE,
+    ANA_ROUTE_MEET
 };
-#define ANA_WAY_SHIFT 16
+#define ANA_ROUTE_SHIFT 16
 
 struct ana_match {
     struct ana_match_sink sink;
@@ -278,11 +278,11 @@ void ana_message_begin(struct ana_match *match, const struct ana_event *event, c
                        uint32_t ends);
 
 /* match_usual.c: messages of known channels, which are most.  Unusual ones are left to others. */
-/* Takes a call that sends and is over then. */
+/* Matches a call that sends and is over then. */
 void ana_usual_send(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
-/* Takes one that receives. */
+/* Matches one that receives. */
 void ana_usual_receive(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
-/* Takes one that does both. */
+/* Matches one that does both. */
 void ana_usual_exchange(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
 /* Begins a send of a request. */
 void ana_usual_isend(struct ana_match *match, const struct ana_event *event, const struct ana_route *route);
@@ -317,11 +317,11 @@ void ana_end_begin_wildcard(struct ana_match *match, const struct ana_asked *ask
 void ana_end_lost(struct ana_match *match, uint32_t index);
 /* Completes an end whose request completed.  The request must drop its pointer: it is no longer valid. */
 void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish);
-/* Takes out an end whose request was cancelled.  The request must drop its pointer. */
+/* Removes an end whose request was cancelled.  The request must drop its pointer. */
 void ana_end_cancel(struct ana_match *match, struct ana_end *end);
 /* Completes a receive whose start is not known: it takes the place of the oldest open receive that fits, if any. */
 void ana_end_complete_unknown(struct ana_match *match, const struct ana_end_finish *finish);
-/* Counts a receive of rank `index` whose channel cannot be told; `foreign`: its source is none of ours. */
+/* Counts a receive of rank `index` whose channel is not known; `foreign`: its source is none of ours. */
 void ana_end_unresolved(struct ana_match *match, uint32_t index, bool foreign);
 /* Notes that events of rank `index` are missing here: its open ends can no longer be paired in order. */
 void ana_p2p_gap(struct ana_match *match, uint32_t index);
@@ -346,7 +346,7 @@ void ana_coll_free(struct ana_match *match);
 void ana_coll_request(struct ana_match *match, const struct ana_event *event, uint64_t identity);
 /* Notes that all have begun a nonblocking collective. */
 void ana_coll_all_begun(struct ana_match *match, const struct ana_open_instance *open);
-/* Takes the completion of a request that is no message's: of a nonblocking collective, perhaps. */
+/* Matches the completion of a request that is no message's: of a nonblocking collective, perhaps. */
 void ana_coll_complete(struct ana_match *match, const struct ana_event *event, const struct trc_call *call);
 
 /* match_partners.c */

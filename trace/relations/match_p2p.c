@@ -25,7 +25,7 @@ void ana_end_remove(struct ana_match *match, struct ana_end *end)
     if (end->half.flags & ANA_END_REQUEST)
         end->half.flags |= ANA_END_ABANDONED;
     else
-        ana_pool_give(&match->end_pool, end);
+        ana_pool_free_item(&match->end_pool, end);
 }
 
 void ana_end_drop(struct ana_match *match, struct ana_end *end)
@@ -42,11 +42,11 @@ void ana_waiting_deliver(struct ana_match *match, struct ana_end *send)
     ana_ends_unlink(send);
     send->channel->pairs--;
     ana_pair_report(match, send->channel, &send->half, &receive->half);
-    ana_pool_give(&match->end_pool, receive);
+    ana_pool_free_item(&match->end_pool, receive);
     if (send->half.flags & ANA_END_REQUEST)
         send->half.flags |= ANA_END_ABANDONED;
     else
-        ana_pool_give(&match->end_pool, send);
+        ana_pool_free_item(&match->end_pool, send);
 }
 
 bool ana_end_held_back(const struct ana_match *match, const struct ana_channel *channel, const struct ana_half *receive)
@@ -189,7 +189,7 @@ static void finish_half(struct ana_match *match, struct ana_half *half, const st
 void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct ana_end_finish *finish)
 {
     if (end->half.flags & ANA_END_ABANDONED) {
-        ana_pool_give(&match->end_pool, end);
+        ana_pool_free_item(&match->end_pool, end);
         return;
     }
     finish_half(match, &end->half, finish);
@@ -204,7 +204,7 @@ void ana_end_complete(struct ana_match *match, struct ana_end *end, const struct
 void ana_end_cancel(struct ana_match *match, struct ana_end *end)
 {
     if (end->half.flags & ANA_END_ABANDONED) {
-        ana_pool_give(&match->end_pool, end);
+        ana_pool_free_item(&match->end_pool, end);
         return;
     }
     end->half.flags &= ~(uint32_t)ANA_END_REQUEST;
@@ -267,7 +267,7 @@ void ana_end_complete_unknown(struct ana_match *match, const struct ana_end_fini
         half.serial = ++match->serial;
     }
     finish_half(match, &half, finish);
-    struct ana_end *end = channel ? ana_pool_take(&match->end_pool) : NULL;
+    struct ana_end *end = channel ? ana_pool_alloc(&match->end_pool) : NULL;
     if (end) {
         end->half = half;
         ana_end_begin(match, channel, end);

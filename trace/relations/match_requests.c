@@ -2,7 +2,7 @@
 #include "trace/relations/match_ends.h"
 #include <stdlib.h>
 
-static void keep_request(struct ana_match *match, uint32_t index, const struct ana_pending *pending)
+static void store_request(struct ana_match *match, uint32_t index, const struct ana_pending *pending)
 {
     struct ana_open_request *request = ana_map_add(&match->requests, index, pending->thread, pending->number);
     bool fresh = request && !request->end;
@@ -35,12 +35,12 @@ void ana_request_open(struct ana_match *match, const struct ana_event *event, st
     while (__builtin_expect(ana_is_open(pending), 0) && widen_pending(process))
         pending = ana_pending_at(process, event);
     if (__builtin_expect(ana_is_open(pending), 0))
-        keep_request(match, (uint32_t)event->index, pending);
+        store_request(match, (uint32_t)event->index, pending);
     *pending = (struct ana_pending){event->request, event->request_thread, end, also};
 }
 
-/* Takes out the ends that a request leads to.  False: there are none. */
-static bool take_request(struct ana_match *match, const struct ana_event *event, struct ana_pending *out)
+/* Removes out the ends that a request leads to.  False: there are none. */
+static bool remove_request(struct ana_match *match, const struct ana_event *event, struct ana_pending *out)
 {
     if (event->request == UINT64_MAX)
         return false;
@@ -66,8 +66,8 @@ static void cancel_request(struct ana_match *match, const struct ana_pending *re
         ana_end_cancel(match, request->also);
 }
 
-/* Takes the completion of a request that was not begun here: started before the first event that is left, or its start
- * was not kept; or not a message of ours at all. */
+/* Matches the completion of a request that was not begun here: started before the first event that is left, or its
+ * start was not kept; or not a message of ours at all. */
 static void complete_other(struct ana_match *match, const struct ana_end_finish *finish)
 {
     const struct ana_event *event = finish->event;
@@ -84,7 +84,7 @@ void ana_request_complete(struct ana_match *match, const struct ana_event *event
     struct ana_end_finish finish = {ana_call_of(match->process[event->index], event, route->does), event, route, false};
     struct ana_pending request;
     uint32_t flags = event->sig->flags;
-    if (!take_request(match, event, &request)) {
+    if (!remove_request(match, event, &request)) {
         complete_other(match, &finish);
         return;
     }

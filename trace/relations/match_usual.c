@@ -38,7 +38,7 @@ static inline __attribute__((always_inline)) void pair(struct ana_match *match, 
     describe(match, event, route, receive, false, &half);
     match->queued_sends -= receive;
     ana_pair_report(match, channel, receive ? &other->half : &half, receive ? &half : &other->half);
-    ana_pool_give(&match->end_pool, other);
+    ana_pool_free_item(&match->end_pool, other);
 }
 
 static __attribute__((noinline)) void pair_send(struct ana_match *match, const struct ana_event *event,
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void begin(struct ana_match *match,
         ana_message_begin(match, event, route, receive ? ANA_DOES_RECEIVE : ANA_DOES_SEND);
         return;
     }
-    struct ana_end *end = ana_pool_take(&match->end_pool);
+    struct ana_end *end = ana_pool_alloc(&match->end_pool);
     describe(match, event, route, receive, open, &end->half);
     end->channel = channel;
     end->partner = NULL;

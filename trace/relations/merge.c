@@ -78,7 +78,7 @@ static void play_all(struct ana_merge *merge)
 
 /* ---- lanes ----------------------------------------------------------------------------------------------------- */
 
-/* Gives a lane its next items, if there are any now. */
+/* Refills a lane with its next items, if there are any now. */
 static void refill_lane(struct ana_merge *merge, struct lane *lane)
 {
     size_t n = lane->part ? ana_part_unpack(lane->part, lane->event, AHEAD_PART, &merge->failed)
@@ -283,10 +283,10 @@ static inline void make_event(const struct lane *lane, struct ana_event *event, 
         event->use = (struct ana_use *)&event->item.of->note;
 }
 
-/* Gives out items, until a lane has none left.  SUB items stay behind their event whatever else ended at that time.
+/* Outputs out items, until a lane has none left.  SUB items stay behind their event whatever else ended at that time.
  * Items of parts are events already. */
-static inline __attribute__((always_inline)) size_t give_items(struct ana_merge *merge, struct ana_event **out,
-                                                               size_t max, bool in_parts)
+static inline __attribute__((always_inline)) size_t output_items(struct ana_merge *merge, struct ana_event **out,
+                                                                 size_t max, bool in_parts)
 {
     struct entry *tree = merge->tree;
     size_t n = 0;
@@ -325,7 +325,7 @@ size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_
         refill_lane(merge, lane);
         replay(merge, lane, entry_or_none(lane));
     }
-    size_t n = merge->parts.parts ? give_items(merge, out, max, true) : give_items(merge, out, max, false);
+    size_t n = merge->parts.parts ? output_items(merge, out, max, true) : output_items(merge, out, max, false);
     merge->count += n;
     return n;
 }

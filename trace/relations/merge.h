@@ -40,19 +40,19 @@ bool ana_merge_add(struct ana_merge *merge, struct trc_file *file);
  * Takes effect with the next refresh or seek. */
 void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
 
-/* Takes up new threads, new items and the new horizon, after trc_refresh of the files or a new fit of the clock.  Files
+/* Adds new threads, new items and the new horizon, after trc_refresh of the files or a new fit of the clock.  Files
  * whose heads say FINALIZED, ABORTED or STOPPED are no longer live.  False: out of memory. */
 bool ana_merge_refresh(struct ana_merge *merge);
-/* Has a merge that was not asked for an item yet give out but those events that a filter wants, and losses. */
+/* Restricts a merge, before its first item, to the events that a filter wants, and losses. */
 void ana_merge_set_filter(struct ana_merge *merge, struct ana_filter filter);
 /* Whether memory ran out while threads were taken up: items are missing. */
 bool ana_merge_failed(const struct ana_merge *merge);
 
-/* Gives out the next items, at least one and at most `max` > 0.  Returns how many were put into `out`, valid until the
+/* Outputs the next items, at least one and at most `max` > 0.  Returns how many were put into `out`, valid until the
  * next call on the merge; the caller may change their `step`.  Fewer than `max` does not mean that there are no more;
  * 0: nothing more now. */
 size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_t max);
-/* Gives out the next item; NULL: nothing more now. */
+/* Returns the next item; NULL: nothing more now. */
 static inline const struct ana_event *ana_merge_next(struct ana_merge *merge)
 {
     struct ana_event *event;

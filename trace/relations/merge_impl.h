@@ -63,7 +63,7 @@ struct ana_merge {
 size_t ana_merge_decode(struct ana_merge *merge, struct lane *lane);
 /* Completes an event of another kind. */
 void ana_merge_other(const struct lane *lane, struct ana_event *event);
-/* Takes up what files say now: clocks, horizons, and threads, a lane each.  False: out of memory. */
+/* Reads the present clocks, horizons and threads of files; a thread is a lane.  False: out of memory. */
 bool ana_files_refresh(struct ana_merge *merge);
 /* merge.c */
 /* Adds a lane; false: out of memory, and it is still the caller's. */

@@ -146,7 +146,7 @@ void ana_part_free(struct ana_part *part)
     free(part);
 }
 
-/* Has the next block, if there are items left.  False: none, or *failed. */
+/* Fills the next block, if there are items left.  False: none, or *failed. */
 static bool have_items(struct ana_part *part, bool *failed)
 {
     size_t used = 0;
@@ -158,7 +158,7 @@ static bool have_items(struct ana_part *part, bool *failed)
     return used > 0 && part->next;
 }
 
-/* Takes the definition of a signature. */
+/* Stores the definition of a signature. */
 static void define(struct ana_part *part, const struct ana_part_item *item)
 {
     struct signature *signature = &part->signature[item->signature];

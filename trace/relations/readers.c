@@ -40,8 +40,8 @@ static void pack_block(struct one *one)
     one->used[at] = one->reader ? ana_part_pack(one->reader, one->block[at]) : 0;
 }
 
-/* Says that a block was packed; the lock is held, where there is a thread. */
-static void say_packed(struct one *one)
+/* Signals that a block was packed; the lock is held, where there is a thread. */
+static void signal_packed(struct one *one)
 {
     one->over = one->used[one->packed % BLOCKS] == 0;
     one->failed = one->over && (!one->reader || ana_part_failed(one->reader));
@@ -61,7 +61,7 @@ static void *read_part(void *arg)
         pthread_mutex_unlock(lock);
         pack_block(one);
         pthread_mutex_lock(lock);
-        say_packed(one);
+        signal_packed(one);
         pthread_cond_signal(&one->moved);
     }
     pthread_mutex_unlock(lock);
@@ -91,7 +91,7 @@ static const struct ana_part_item *next(void *user, size_t part, size_t *used)
     struct one *one = &readers->one[part];
     if (!one->has_thread && one->packed == one->done && !one->over) {
         pack_block(one);
-        say_packed(one);
+        signal_packed(one);
     }
     pthread_mutex_lock(&readers->lock);
     while (one->packed == one->done && !one->over)

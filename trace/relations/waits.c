@@ -114,7 +114,7 @@ static struct ana_waiter *add_waiter(struct ana_wait_clip *clip, size_t index)
     for (; i < clip->waiters; i++) {
         clip->waiter[i].newest_ns = INT64_MIN;
         for (size_t c = 0; c < ANA_WAIT_CALLS; c++)
-            clip->waiter[i].call[c] = (struct ana_wait_taken){INT64_MIN, INT64_MIN};
+            clip->waiter[i].call[c] = (struct ana_counted_wait){INT64_MIN, INT64_MIN};
     }
     return index < clip->waiters ? &clip->waiter[index] : NULL;
 }
@@ -126,7 +126,7 @@ bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span)
     if (!waiter)
         return true; /* out of memory: counting twice is better than not at all */
     for (size_t i = 0; i < ANA_WAIT_CALLS; i++) {
-        struct ana_wait_taken *call = &waiter->call[i];
+        struct ana_counted_wait *call = &waiter->call[i];
         if (call->begin_ns != span->begin_ns)
             continue;
         if (span->end_ns <= call->until_ns)
@@ -137,6 +137,6 @@ bool ana_wait_clip_again(struct ana_wait_clip *clip, struct ana_wait_span *span)
     }
     if (span->begin_ns > waiter->newest_ns)
         waiter->newest_ns = span->begin_ns;
-    waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_wait_taken){span->begin_ns, span->end_ns};
+    waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_counted_wait){span->begin_ns, span->end_ns};
     return true;
 }

@@ -113,11 +113,11 @@ size_t ana_waits_of_instance(const struct ana_instance *instance, struct ana_wai
 /* One call may complete many messages (MPI_Waitall): their spans begin together and overlap.  The clip counts such
  * time once: it shortens each span to the part that no earlier span of the same call has taken. */
 #define ANA_WAIT_CALLS 16 /* calls of one rank that are remembered */
-struct ana_wait_taken {
+struct ana_counted_wait {
     int64_t begin_ns, until_ns;
 };
 struct ana_waiter {
-    struct ana_wait_taken call[ANA_WAIT_CALLS]; /* a ring; unused ones begin at INT64_MIN */
+    struct ana_counted_wait call[ANA_WAIT_CALLS]; /* a ring; unused ones begin at INT64_MIN */
     uint32_t next;
     int64_t newest_ns; /* the latest begin there was */
 };
@@ -139,6 +139,6 @@ static inline bool ana_wait_clip(struct ana_wait_clip *clip, struct ana_wait_spa
     if (!waiter || span->begin_ns <= waiter->newest_ns)
         return ana_wait_clip_again(clip, span);
     waiter->newest_ns = span->begin_ns; /* later than all others: the usual case */
-    waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_wait_taken){span->begin_ns, span->end_ns};
+    waiter->call[waiter->next++ % ANA_WAIT_CALLS] = (struct ana_counted_wait){span->begin_ns, span->end_ns};
     return true;
 }

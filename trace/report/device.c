@@ -5,7 +5,7 @@
 
 #define MOST 12
 
-static void put_nccl(struct ana_page *p, const struct ana_gpu_look *look)
+static void put_nccl(struct ana_page *p, const struct ana_gpu_summary *look)
 {
     static const struct ana_column columns[] = {
         ANA_COLUMN(-18, "operation", NCCL_NAME),  ANA_COLUMN(-16, "communicator", NCCL_COMM),
@@ -22,7 +22,7 @@ static void kernel_name(const void *row, char *out, size_t size)
     ana_kernel_words(((const struct ana_kernel_stat *)row)->name, out, size);
 }
 
-static void put_kernels(struct ana_page *p, const struct ana_gpu_look *look)
+static void put_kernels(struct ana_page *p, const struct ana_gpu_summary *look)
 {
     static const struct ana_column columns[] = {ANA_COLUMN_WORDS(-38, "kernel", kernel_name),
                                                 ANA_COLUMN(8, "calls", KERNEL_CALLS),
@@ -34,7 +34,7 @@ static void put_kernels(struct ana_page *p, const struct ana_gpu_look *look)
     ana_page_table(p, "KERNELS, by time", table, MOST, "kernels", NULL);
 }
 
-static void put_gpus(struct ana_page *p, const struct ana_gpu_look *look)
+static void put_gpus(struct ana_page *p, const struct ana_gpu_summary *look)
 {
     static const struct ana_column columns[] = {
         ANA_COLUMN(5, "rank", GPU_RANK),       ANA_COLUMN(9, "compute", GPU_COMPUTE), ANA_COLUMN(9, "NCCL", GPU_NCCL),
@@ -47,8 +47,8 @@ static void put_gpus(struct ana_page *p, const struct ana_gpu_look *look)
 
 void ana_page_devices(struct ana_page *p)
 {
-    struct ana_gpu_look look;
-    if (!ana_gpu_take_whole(p->job, &look))
+    struct ana_gpu_summary look;
+    if (!ana_gpu_summarize_all(p->job, &look))
         return;
     put_nccl(p, &look);
     put_kernels(p, &look);
@@ -61,5 +61,5 @@ void ana_page_devices(struct ana_page *p)
         fprintf(p->out, "  %s\n", look.why_not);
     if (look.unmatched)
         fprintf(p->out, "  kernels of NCCL whose calls were not seen: %" PRIu64 "\n", look.unmatched);
-    ana_gpu_look_free(&look);
+    ana_gpu_summary_free(&look);
 }

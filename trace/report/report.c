@@ -125,7 +125,7 @@ static void write_off(const struct ana_page *p)
     enum { MOST = 3 };
     struct ana_offs offs;
     char words[400];
-    if (!ana_offs_take(p->job, &offs))
+    if (!ana_offs_find(p->job, &offs))
         return;
     for (size_t i = 0; i < ana_shown(offs.count, MOST); i++) {
         ana_off_words(p->job, &offs.off[i], words, sizeof words);

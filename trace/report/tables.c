@@ -80,7 +80,7 @@ static void put_libraries(const struct ana_page *p)
 {
     const struct ana_metric *out = &ana_metrics[ANA_METRIC_LIBRARY_SENT],
                             *in = &ana_metrics[ANA_METRIC_LIBRARY_RECEIVED];
-    const struct ana_gpu_look none = {0};
+    const struct ana_gpu_summary none = {0};
     struct ana_carried by[ANA_LIBRARIES];
     ana_gpu_carried(p->s, &none, by);
     for (size_t i = 0; by[ANA_LIBRARY_NCCL].calls && i < ANA_LIBRARY_COPIES; i++)

@@ -4,15 +4,15 @@
 
 #include <inttypes.h>
 
-static void put_standouts(const struct ana_page *p)
+static void put_outliers(const struct ana_page *p)
 {
     const struct ana_summary *s = p->s;
     char what[400], cost[200];
-    ana_page_line(p, "%zu thing%s stand%s out%s", s->standout_count, s->standout_count == 1 ? "" : "s",
-                  s->standout_count == 1 ? "s" : "", s->standout_count ? ":" : "");
-    for (size_t i = 0; i < s->standout_count; i++) {
-        const struct ana_standout *row = &s->standouts[i];
-        ana_standout_words(p->job, row, what, sizeof what, cost, sizeof cost);
+    ana_page_line(p, "%zu thing%s stand%s out%s", s->outlier_count, s->outlier_count == 1 ? "" : "s",
+                  s->outlier_count == 1 ? "s" : "", s->outlier_count ? ":" : "");
+    for (size_t i = 0; i < s->outlier_count; i++) {
+        const struct ana_outlier *row = &s->outliers[i];
+        ana_outlier_words(p->job, row, what, sizeof what, cost, sizeof cost);
         ana_page_line(p, "  %.3f s  rank %s  %s; %s", (double)row->at_ns / 1e9, ana_rank_label(p->job, row->index).text,
                       what, cost);
     }
@@ -34,5 +34,5 @@ void ana_page_window(struct ana_page *p)
         ana_page_line(p, "%" PRIu64 " calls are cut at its edges: only the part of their time that lies inside counts",
                       p->s->cut_calls);
     if (!p->s->exact)
-        put_standouts(p);
+        put_outliers(p);
 }

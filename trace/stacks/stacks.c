@@ -39,8 +39,8 @@ static struct piece *add_piece(struct ana_stacks *stacks, const char *text)
 
 /* ---- one record -------------------------------------------------------------------------------------------------- */
 
-/* Takes the next field of a line at *at and terminates it; "" when there is none. */
-static char *take_field(char **at)
+/* Returns the next field of a line at *at and terminates it; "" when there is none. */
+static char *next_field(char **at)
 {
     char *begin = *at, *tab = strchr(begin, '\t');
     if (tab)
@@ -62,10 +62,10 @@ static uint64_t cut_offset(char *name)
 static struct ana_frame frame_of(bool python, char *rest)
 {
     struct ana_frame frame = {.python = python};
-    char *function = take_field(&rest), *file = take_field(&rest);
+    char *function = next_field(&rest), *file = next_field(&rest);
     frame.file = file;
     if (python) {
-        frame.line = (uint32_t)strtoul(take_field(&rest), NULL, 10);
+        frame.line = (uint32_t)strtoul(next_field(&rest), NULL, 10);
     } else {
         frame.in_module = cut_offset(file);
         frame.offset = cut_offset(function);
@@ -97,7 +97,7 @@ static bool parse_record(struct ana_stacks *stacks, const struct trc_stack *from
         next = strchr(line, '\n');
         if (next)
             *next++ = 0;
-        const char *kind = take_field(&line);
+        const char *kind = next_field(&line);
         if (!strcmp(kind, "python") && next)
             python[out->python_count++] = frame_of(true, line);
         else if (!strcmp(kind, "native") && next)
@@ -206,7 +206,7 @@ static size_t newest_snapshot(const struct trc_file *file)
     return best;
 }
 
-bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out)
+bool ana_stacks_read(const struct ana_job *job, struct ana_stacks *out)
 {
     *out = (struct ana_stacks){0};
     size_t ranks = ana_job_info(job).ranks;

@@ -2,7 +2,7 @@
  * Pure: structs in, structs out.  Not for the traced process.
  *
  *     struct ana_stacks stacks;
- *     ana_stacks_take(job, &stacks);                       the newest snapshot of every rank
+ *     ana_stacks_read(job, &stacks);                       the newest snapshot of every rank
  *     struct ana_stack_group *group;
  *     size_t n = ana_stacks_group(&stacks, &group);        main threads by equal stack, the odd one out first
  *     ... stacks.stack[group[0].member[0]] ...
@@ -66,10 +66,10 @@ struct ana_stacks {
     void *owned; /* text and frames */
 };
 
-/* Takes the newest complete snapshot of every rank, an incomplete one where there is no other.  One of the process's
+/* Reads the newest complete snapshot of every rank, an incomplete one where there is no other.  One of the process's
  * end counts as the newest whatever follows.  False: out of memory; *out is then empty.  Free with ana_stacks_free. */
-bool ana_stacks_take(const struct ana_job *job, struct ana_stacks *out);
-/* Takes all snapshots of one file, oldest first; `index` is written into them.  False: out of memory; *out is then
+bool ana_stacks_read(const struct ana_job *job, struct ana_stacks *out);
+/* Reads all snapshots of one file, oldest first; `index` is written into them.  False: out of memory; *out is then
  * empty. */
 bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_stacks *out);
 /* Drops the stack that stands for a process, which tells of an earlier time. */

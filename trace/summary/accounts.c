@@ -95,10 +95,10 @@ static bool cut_rank(struct ana_job *job, const struct view *view, const struct 
     if (ok) {
         const struct ana_open_call open = ana_open_call_of(job, stat->index, ANA_MAIN_THREAD);
         const int64_t inside_ns = open.sig ? open.begin_ns : INT64_MAX;
-        struct ana_site_part *at = NULL, *beside = NULL;
+        struct ana_site_part *at = NULL, *thread_pool = NULL;
         for (size_t t = ANA_MAIN_THREAD + 1; t < trc_threads(p->rank.file); t++) {
             const struct ana_open_call its = ana_open_call_of(job, stat->index, t);
-            add_open(job, view, stat->index, t, &its, parts, &beside);
+            add_open(job, view, stat->index, t, &its, parts, &thread_pool);
         }
         const struct ana_account_rank rank = {
             .elapsed_ns = ana_span_overlap((struct ana_span){p->rank.begin_ns, p->rank.end_ns}, view->time),
@@ -143,7 +143,7 @@ bool ana_summary_accounts(struct ana_job *job, struct ana_summary *s, const stru
                               s->exact ? (struct ana_span){INT64_MIN, INT64_MAX}
                                        : (struct ana_span){s->begin_ns, s->end_ns}};
     s->has_accounts = s->exact ? !s->counters_only && ana_window_is_all(job)
-                               : !ana_has_filter(&s->selection) && range->pass.done && ana_knows_waits(job, s);
+                               : !ana_has_filter(&s->selection) && range->pass.done && ana_waits_are_known(job, s);
     for (size_t i = 0; ok && s->has_accounts && i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
         ok = !stat->counted || cut_rank(job, &view, &rank[stat->index], stat, parts, &s->outside_calls);

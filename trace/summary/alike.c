@@ -74,7 +74,7 @@ static size_t find_middle(const struct feature *f, size_t n, float *scratch)
     return best;
 }
 
-/* Says of each feature which kind it is; returns how many kinds there are. */
+/* Sorts features into kinds; returns the number of kinds. */
 static unsigned find_kinds(const struct feature *f, size_t n, size_t middle, uint8_t *kind)
 {
     const struct feature *leader[KINDS] = {&f[middle]};
@@ -137,7 +137,7 @@ static uint32_t new_group(struct ana_alike *a, uint32_t host, bool blamed)
     return (uint32_t)a->groups++;
 }
 
-/* Gives the ranks of a kind their groups: hosts, single ranks, and one for the rest. */
+/* Assigns the ranks of a kind to their groups: hosts, single ranks, and one for the rest. */
 static void split_kind(struct work *w, uint8_t kind, bool whole)
 {
     struct ana_alike *a = w->out;

@@ -110,7 +110,7 @@ static bool find_last(struct rows *rows, const struct ana_tally *t)
     return true;
 }
 
-/* Adds collectives with complete instances.  Incomplete ones are told if there is no doubt about their place. */
+/* Adds collectives with complete instances.  Incomplete ones are counted if there is no doubt about their place. */
 static void add_complete(struct ana_job *job, struct ana_summary *s, struct rows *rows, size_t i)
 {
     const struct ana_members *members = ana_job_members(job);

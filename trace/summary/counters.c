@@ -159,13 +159,13 @@ static bool add_rank(struct ana_job *job, struct ana_rank_stat *stat, struct ana
 static uint64_t add_remote(struct ana_job *job, struct ana_summary *s, struct ana_map *map, size_t from)
 {
     const struct ana_analysis *analysis = ana_job_analysis(job);
-    uint64_t told = 0;
+    uint64_t fact = 0;
     for (size_t i = 0; ana_job_members(job)->bridges && i < analysis->pass.tally.pairs.count; i++) {
         const uint64_t *key = ana_map_key(&analysis->pass.tally.pairs, i);
         const struct ana_pair_sum *sum = ana_map_value(&analysis->pass.tally.pairs, i);
         if (key[0] != from || sum->messages == 0)
             continue;
-        told += sum->messages;
+        fact += sum->messages;
         bool wanted = ana_selected(s->selection.ranks, from) || ana_selected(s->selection.ranks, key[1]);
         struct ana_pair_sum *to = wanted ? ana_map_add(map, from, key[1], 0) : NULL;
         if (to) {
@@ -173,7 +173,7 @@ static uint64_t add_remote(struct ana_job *job, struct ana_summary *s, struct an
             to->bytes += sum->bytes;
         }
     }
-    return told;
+    return fact;
 }
 
 static bool add_pairs(struct ana_job *job, struct ana_summary *s)
@@ -184,7 +184,7 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
     bool ok = true;
     for (size_t i = 0; ok && i < members->count; i++) {
         const struct ana_rank *r = &members->process[i].rank;
-        uint64_t told = 0;
+        uint64_t fact = 0;
         for (size_t t = 0, n; ok && t < trc_threads(r->file); t++) {
             const struct trc_peer *peer = trc_peers(r->file, t, &n);
             for (size_t k = 0; ok && k < n; k++, peer++) {
@@ -193,7 +193,7 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
                 size_t to = ana_index_of_rank(job, r->world, (int32_t)(peer->rank_plus_1 - 1));
                 if (to == SIZE_MAX)
                     continue;
-                told += peer->sent_messages;
+                fact += peer->sent_messages;
                 if (!ana_selected(s->selection.ranks, i) && !ana_selected(s->selection.ranks, to))
                     continue;
                 struct ana_pair_sum *sum = ana_map_add(&map, i, to, 0);
@@ -204,9 +204,9 @@ static bool add_pairs(struct ana_job *job, struct ana_summary *s)
                 }
             }
         }
-        told += add_remote(job, s, &map, i);
-        if (ana_selected(s->selection.ranks, i) && r->sent_messages > told)
-            s->pair_overflow += r->sent_messages - told;
+        fact += add_remote(job, s, &map, i);
+        if (ana_selected(s->selection.ranks, i) && r->sent_messages > fact)
+            s->pair_overflow += r->sent_messages - fact;
     }
     ok = ok && ana_summary_pairs(s, &map, &ana_job_analysis(job)->pass.tally);
     ana_map_free(&map);

@@ -1,4 +1,4 @@
-/* Summaries from events: what only they tell (who waited for whom, where, how long). */
+/* Summaries from events: all that only they show (who waited for whom, where, how long). */
 #include "trace/summary/summary_impl.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
@@ -7,7 +7,7 @@
 
 /* ---- relations -------------------------------------------------------------------------------------------------- */
 
-bool ana_knows_waits(const struct ana_job *job, const struct ana_summary *s)
+bool ana_waits_are_known(const struct ana_job *job, const struct ana_summary *s)
 {
     const struct ana_analysis *analysis = ana_job_analysis(job);
     if (analysis->records == 0 || s->counters_only)
@@ -100,12 +100,12 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
             rank[key[1]].waiting_ns = ana_plus(rank[key[1]].waiting_ns, sum->lost_ns);
         rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
     }
-    bool known = ana_knows_waits(job, s);
+    bool known = ana_waits_are_known(job, s);
     for (size_t i = 0; rank && i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        bool told = known && stat->counted;
-        stat->waiting_ns = told ? rank[stat->index].waiting_ns : -1;
-        stat->caused_ns = told ? rank[stat->index].caused_ns : -1;
+        bool fact = known && stat->counted;
+        stat->waiting_ns = fact ? rank[stat->index].waiting_ns : -1;
+        stat->caused_ns = fact ? rank[stat->index].caused_ns : -1;
     }
     free(rank);
     return rank != NULL;
@@ -173,7 +173,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         while (number < members->calls && members->call[number].name != stat->name)
             number++;
         stat->seen_ns = seen[number] < stat->time_ns ? seen[number] : stat->time_ns;
-        if (ana_knows_waits(job, s) && (waiting[number] || trc_opclass_has_wait_states(stat->opclass)))
+        if (ana_waits_are_known(job, s) && (waiting[number] || trc_opclass_has_wait_states(stat->opclass)))
             stat->waiting_ns = waiting[number];
         if (last[number].instances) {
             stat->last_index = last[number].index;

@@ -58,7 +58,7 @@ static bool find_calls(const struct ana_job *job, const struct ana_iterations *o
 }
 
 /* Returns the call with the largest number up to this one among calls with a kept time; *at gets its number. */
-static struct ana_iter_entry kept_until(const struct calls *c, uint64_t number, uint64_t *at)
+static struct ana_iter_entry last_until(const struct calls *c, uint64_t number, uint64_t *at)
 {
     if (number >= c->mark->count)
         number = c->mark->count - 1;
@@ -73,7 +73,7 @@ static struct ana_iter_entry kept_until(const struct calls *c, uint64_t number, 
 }
 
 /* Finds the next call with a kept time.  False: there is none. */
-static bool kept_after(const struct calls *c, uint64_t number, uint64_t *at, struct ana_iter_entry *out)
+static bool first_after(const struct calls *c, uint64_t number, uint64_t *at, struct ana_iter_entry *out)
 {
     uint64_t i = number / c->mark->stride + 1;
     bool coarse = i < c->mark->entries && i * c->mark->stride < c->recent;
@@ -130,8 +130,8 @@ void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations 
     uint64_t at, next;
     if (part.first == 1)
         put_cells(&part, 1, 1, (double)(ana_iter_entry_at(c.mark, 0).end_ns - c.begin_ns), NAN);
-    struct ana_iter_entry before = kept_until(&c, part.first > 1 ? part.first - 2 : 0, &at), e;
-    for (; at + 1 < last && kept_after(&c, at, &next, &e); at = next, before = e) {
+    struct ana_iter_entry before = last_until(&c, part.first > 1 ? part.first - 2 : 0, &at), e;
+    for (; at + 1 < last && first_after(&c, at, &next, &e); at = next, before = e) {
         double calls = (double)(next - at), time_ns = (double)(e.end_ns - before.end_ns) / calls;
         double own_ns = fmax(time_ns - (double)(e.mpi_ns - before.mpi_ns) / calls, 0);
         put_cells(&part, at + 2, next + 1, time_ns, own_ns);
@@ -151,10 +151,10 @@ void ana_iteration_cells(const struct ana_job *job, const struct ana_iterations 
 static int64_t end_of(const struct calls *c, uint64_t number)
 {
     uint64_t at, next;
-    struct ana_iter_entry e = kept_until(c, number, &at), after;
+    struct ana_iter_entry e = last_until(c, number, &at), after;
     if (at >= number)
         return e.end_ns;
-    if (!kept_after(c, at, &next, &after))
+    if (!first_after(c, at, &next, &after))
         return c->mark->last_ns;
     double part = (double)(number - at) / (double)(next - at);
     return e.end_ns + (int64_t)(part * (double)(after.end_ns - e.end_ns));

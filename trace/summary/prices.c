@@ -28,8 +28,8 @@ static struct ana_path_end *find_ends(const struct ana_job *job)
     return end;
 }
 
-/* Adds the ranks of a shadow's segments to a price, which has room for all, and their part of the path. */
-static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct ana_path_sums *sums,
+/* Adds the ranks of a scenario's segments to a price, which has room for all, and their part of the path. */
+static void add_ranks(const struct ana_pass *pass, uint32_t scenario, const struct ana_path_sums *sums,
                       struct ana_price *price)
 {
     const struct ana_why *why = &pass->why;
@@ -38,8 +38,8 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     int64_t waited_ns = 0;
     for (size_t i = 0; i < why->segments.count; i++) {
         const struct ana_segment *segment = ana_segment_at(why, (uint32_t)i + 1);
-        having += segment->stretch == why->causes->replay->shadow[shadow].what;
-        if (ana_shadow_of(why->causes->replay, (uint32_t)i + 1) != shadow)
+        having += segment->segment_kind == why->causes->replay->scenario[scenario].what;
+        if (ana_scenario_of(why->causes->replay, (uint32_t)i + 1) != scenario)
             continue;
         const struct ana_cost cost = ana_why_cost(why, (uint32_t)i + 1);
         waited_ns = ana_plus(waited_ns, cost.longest_ns);
@@ -54,8 +54,8 @@ static void add_ranks(const struct ana_pass *pass, uint32_t shadow, const struct
     }
     snprintf(price->region, sizeof price->region, "%s", ana_regions_name(&pass->regions, region));
     price->alike = having > 1 && price->ranks == having;
-    price->at_most = why->causes->replay->shadow[shadow].usual_ns == 0;
-    price->siblings = why->causes->replay->shadow[shadow].siblings;
+    price->at_most = why->causes->replay->scenario[scenario].usual_ns == 0;
+    price->siblings = why->causes->replay->scenario[scenario].siblings;
     if (price->alike) /* equal times of all are their work, unless others wait for it */
         price->saves_ns = ana_earlier(price->saves_ns, waited_ns);
     price->from_place = from;
@@ -74,15 +74,15 @@ static enum ana_price_kind kind_of(enum trc_opclass opclass)
     }
 }
 
-static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uint32_t shadow,
+static bool price_of(const struct ana_job *job, const struct ana_pass *pass, uint32_t scenario,
                      const struct ana_path_sums *sums, struct ana_price *price)
 {
     const struct ana_why *why = &pass->why;
-    uint32_t what = why->causes->replay->shadow[shadow].what;
+    uint32_t what = why->causes->replay->scenario[scenario].what;
     if (!what)
         return false;
-    if (shadow < ANA_SHADOW_CALLS) {
-        add_ranks(pass, shadow, sums, price);
+    if (scenario < ANA_SCENARIO_CALLS) {
+        add_ranks(pass, scenario, sums, price);
         price->identity = ana_segment_identity(job, why, price->from_place, price->to_place, price->region);
     } else {
         const struct ana_why_place *place = ana_map_value(&why->places, what - 1);
@@ -211,9 +211,9 @@ static bool set_after(const struct ana_summary *s, const struct ana_replay *repl
                       struct ana_price *price)
 {
     uint32_t first = 1;
-    while (first < ANA_SHADOW_SECOND && !replay->shadow[first].then)
+    while (first < ANA_SCENARIO_SECOND && !replay->scenario[first].then)
         first++;
-    price->saves_ns = ana_plus(saves[ANA_SHADOW_SECOND], -saves[first]);
+    price->saves_ns = ana_plus(saves[ANA_SCENARIO_SECOND], -saves[first]);
     for (size_t i = 0; i < s->price_count && !price->after; i++)
         if (s->prices[i].rank == s->price_ranks + first * room) {
             price->after = s->prices[i].rank;
@@ -226,16 +226,17 @@ static bool list_prices(const struct ana_job *job, struct ana_summary *s, const 
                         const int64_t *saves, const struct ana_path_sums *sums)
 {
     const struct ana_members *members = ana_job_members(job);
-    s->prices = calloc(ANA_SHADOWS + 1, sizeof *s->prices);
-    s->price_ranks = calloc(ANA_SHADOWS * (members->count + 1), sizeof *s->price_ranks);
+    s->prices = calloc(ANA_SCENARIOS + 1, sizeof *s->prices);
+    s->price_ranks = calloc(ANA_SCENARIOS * (members->count + 1), sizeof *s->price_ranks);
     if (!s->prices || !s->price_ranks)
         return false;
-    for (uint32_t shadow = 1; shadow < ANA_SHADOWS; shadow++) {
+    for (uint32_t scenario = 1; scenario < ANA_SCENARIOS; scenario++) {
         struct ana_price *price = &s->prices[s->price_count];
-        *price = (struct ana_price){.rank = s->price_ranks + shadow * (members->count + 1)};
-        price->saves_ns = saves[shadow];
-        if (!price_of(job, pass, shadow, sums, price) ||
-            (shadow == ANA_SHADOW_SECOND && !set_after(s, pass->why.causes->replay, saves, members->count + 1, price)))
+        *price = (struct ana_price){.rank = s->price_ranks + scenario * (members->count + 1)};
+        price->saves_ns = saves[scenario];
+        if (!price_of(job, pass, scenario, sums, price) ||
+            (scenario == ANA_SCENARIO_SECOND &&
+             !set_after(s, pass->why.causes->replay, saves, members->count + 1, price)))
             continue;
         find_reason(s, price);
         price->file = price->kind == ANA_PRICE_IO && s->file_count == 1 ? s->files[0].name : NULL;
@@ -272,11 +273,11 @@ bool ana_path_of_pass(const struct ana_job *job, const struct ana_pass *pass, in
     struct ana_causes *causes = pass->why.causes;
     struct ana_path_end *end = find_ends(job);
     bool *over = calloc(members->count + 1, sizeof *over);
-    bool ok = end && over && ana_path_take(causes, end, begin_ns, end_ns, sums);
+    bool ok = end && over && ana_path_decode(causes, end, begin_ns, end_ns, sums);
     for (size_t i = 0; ok && i < members->count; i++)
         over[i] = end[i].over;
-    for (uint32_t shadow = 0; ok && shadow < ANA_SHADOWS; shadow++)
-        saves[shadow] = ana_replay_saves(causes, shadow, over);
+    for (uint32_t scenario = 0; ok && scenario < ANA_SCENARIOS; scenario++)
+        saves[scenario] = ana_replay_saves(causes, scenario, over);
     free(end);
     free(over);
     return ok;
@@ -290,13 +291,13 @@ bool ana_summary_prices(const struct ana_job *job, struct ana_summary *s, struct
     if (!whole || !why->causes || why->out_of_memory || why->causes->out_of_memory)
         return true; /* it is not known */
     struct ana_path_sums sums = {0};
-    int64_t saves[ANA_SHADOWS];
+    int64_t saves[ANA_SCENARIOS];
     bool ok = ana_path_of_pass(job, pass, s->begin_ns, s->end_ns, &sums, saves);
     if (ok && sums.begin_ns != INT64_MAX) {
         s->path_ns = ana_path_length(&sums);
         s->path_unknown_ns = sums.unknown_ns;
         ok = list_prices(job, s, pass, saves, &sums);
-        add_efficiency(s, saves[ANA_SHADOW_IDEAL]);
+        add_efficiency(s, saves[ANA_SCENARIO_IDEAL]);
     }
     ana_path_sums_free(&sums);
     return ok;

@@ -1,42 +1,44 @@
 /* Summaries of a part of the events: time ranges and filters. */
 #include "trace/summary/summary_impl.h"
-#include "trace/summary/taken.h"
+#include "trace/summary/matched.h"
 #include "trace/job/window.h"
 #include <math.h>
 #include <stdlib.h>
 
 /* ---- relations --------------------------------------------------------------------------------------------------- */
 
-bool ana_taken_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_taken *out)
+bool ana_matched_find(const struct ana_job *job, const struct ana_selection *selection, struct ana_matched *out)
 {
     const struct ana_analysis *analysis = ana_job_analysis(job);
     const struct ana_map *places = &analysis->pass.why.places;
     struct ana_selection rest = {.call = selection->call, .site = selection->site};
     const uint32_t *comm = selection->comm ? ana_map_find(&analysis->store.comms, selection->comm, 0, 0) : NULL;
-    *out = (struct ana_taken){.comm = !selection->comm ? 0 : comm ? *comm : UINT32_MAX}; /* unused one: takes nothing */
+    *out = (struct ana_matched){.comm = !selection->comm ? 0
+                                        : comm           ? *comm
+                                                         : UINT32_MAX}; /* unused one: takes nothing */
     if (!ana_has_filter(&rest))
         return true;
     out->of_place = calloc(places->count + 1, sizeof *out->of_place);
     for (size_t i = 0; out->of_place && i < places->count; i++) {
         const struct ana_why_place *place = ana_map_value(places, i);
-        out->of_place[i] = ana_filter_takes(job, &rest, place->index, place->call, 0, place->address);
+        out->of_place[i] = ana_filter_matches(job, &rest, place->index, place->call, 0, place->address);
     }
     return out->of_place != NULL;
 }
 
-static void collect_messages(const struct ana_job *job, const struct ana_summary *s, const struct ana_taken *taken,
+static void collect_messages(const struct ana_job *job, const struct ana_summary *s, const struct ana_matched *taken,
                              struct ana_tally *t)
 {
     const struct ana_store *store = &ana_job_analysis(job)->store;
     const uint8_t *ranks = s->selection.ranks;
     for (size_t i = 0; i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
-        const struct ana_kept_message *m = ana_store_message_at(store, i);
-        const struct ana_kept_places *at = ana_store_places_at(store, i);
+        const struct ana_stored_message *m = ana_store_message_at(store, i);
+        const struct ana_stored_places *at = ana_store_places_at(store, i);
         if (m->recv_complete_ns >= s->begin_ns && m->recv_complete_ns < s->end_ns &&
             (ana_selected(ranks, m->source) || ana_selected(ranks, m->destination)) &&
-            ana_taken_has(taken, at->comm, at->send, at->receive)) {
+            ana_matched_has(taken, at->comm, at->send, at->receive)) {
             bool counts = m->recv_complete_ns >= m->send_begin_ns;
-            struct ana_told_moved moved =
+            struct ana_run_transfer moved =
                 ana_tally_moved(m, counts ? ana_tally_pair_place(t, m->source, m->destination) : 0);
             t->out_of_memory |= !ana_tally_message(t, &moved);
         }
@@ -44,7 +46,7 @@ static void collect_messages(const struct ana_job *job, const struct ana_summary
 }
 
 /* Adds a wait to the sum of the waiter's call site. */
-static void add_to_site(const struct ana_job *job, const struct ana_kept_wait *w, struct ana_tally *events)
+static void add_to_site(const struct ana_job *job, const struct ana_stored_wait *w, struct ana_tally *events)
 {
     const struct ana_map *sites = &ana_job_analysis(job)->pass.tally.sites;
     const uint64_t *key = w->site - 1 < sites->count ? ana_map_key(sites, w->site - 1) : NULL;
@@ -54,7 +56,7 @@ static void add_to_site(const struct ana_job *job, const struct ana_kept_wait *w
 }
 
 /* Adds the relations in the store that are selected; waits to the sites of `events`, too. */
-static bool collect_relations(const struct ana_job *job, const struct ana_summary *s, const struct ana_taken *taken,
+static bool collect_relations(const struct ana_job *job, const struct ana_summary *s, const struct ana_matched *taken,
                               struct ana_tally *t, struct ana_tally *events)
 {
     const struct ana_store *store = &ana_job_analysis(job)->store;
@@ -64,19 +66,19 @@ static bool collect_relations(const struct ana_job *job, const struct ana_summar
     for (size_t i = 0; i < events->sites.count; i++)
         ((struct ana_site_sum *)ana_map_value(&events->sites, i))->wait_ns = 0;
     for (size_t i = 0; ok && i < ana_store_count(store->waits, ANA_STORE_WAITS); i++) {
-        struct ana_kept_wait w = *ana_store_wait_at(store, i);
+        struct ana_stored_wait w = *ana_store_wait_at(store, i);
         w.begin_ns = w.begin_ns > s->begin_ns ? w.begin_ns : s->begin_ns;
         w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
-        if (w.end_ns <= w.begin_ns || !ana_taken_has(taken, w.comm, w.place, 0))
+        if (w.end_ns <= w.begin_ns || !ana_matched_has(taken, w.comm, w.place, 0))
             continue;
         ana_tally_wait(t, ana_tally_wait_place(t, &w), w.end_ns - w.begin_ns);
         add_to_site(job, &w, events);
     }
     for (size_t i = ana_store_count(store->instances, ANA_STORE_INSTANCES); ok && i-- > 0;) {
-        const struct ana_kept_instance *k = ana_store_instance_at(store, i);
+        const struct ana_stored_instance *k = ana_store_instance_at(store, i);
         bool on = !s->selection.comm || k->comm_identity == s->selection.comm;
         if (k->arrivals > 1 && !k->mismatched && k->last_ns >= s->begin_ns && k->last_ns < s->end_ns && on &&
-            ana_taken_has(taken, taken->comm, k->place, 0))
+            ana_matched_has(taken, taken->comm, k->place, 0))
             ana_tally_instance(t, k);
     }
     return ok && !t->out_of_memory;
@@ -93,7 +95,8 @@ static size_t add_open_calls(struct ana_job *job, const struct ana_summary *s, s
         const struct trc_sig *sig = p->rank.inside_sig;
         int64_t from = p->open_begin_ns > s->begin_ns ? p->open_begin_ns : s->begin_ns;
         int64_t to = p->run_end_ns < s->end_ns ? p->run_end_ns : s->end_ns;
-        if (p->open_category < 0 || !sig || to <= from || !ana_takes_open(job, &s->selection, s->ranks[i].index))
+        if (p->open_category < 0 || !sig || to <= from ||
+            !ana_filter_matches_open(job, &s->selection, s->ranks[i].index))
             continue;
         uint32_t call = ana_call_number_of(ana_job_members(job), s->ranks[i].index, sig->call);
         uint16_t size_class = trc_sig_class(sig);
@@ -177,12 +180,12 @@ static void range_ranks(struct ana_job *job, struct ana_summary *s, const struct
 bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
 {
     struct ana_tally relations = {0};
-    struct ana_taken taken;
+    struct ana_matched taken;
     struct ana_tally *events = &ana_job_range(job)->pass.tally;
     range_ranks(job, s, events);
-    bool ok = ana_taken_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations, events) &&
+    bool ok = ana_matched_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations, events) &&
               range_calls(job, s, events) && ana_summary_pairs(s, &events->pairs, &relations) &&
-              ana_summary_relations(job, s, &relations, events) && ana_summary_standouts(job, s, &taken);
+              ana_summary_relations(job, s, &relations, events) && ana_summary_outliers(job, s, &taken);
     free(taken.of_place);
     ana_tally_free(&relations);
     return ok;

@@ -1,7 +1,7 @@
 /* Summaries of what threads do between their calls: the segments of all ranks, joined by the places in the program. */
 #include "trace/summary/summary_impl.h"
 #include "trace/why/modes.h"
-#include "trace/why/tell.h"
+#include "trace/why/emit.h"
 #include "trace/util/hash.h"
 #include "trace/util/trouble.h"
 #include "trace/util/sort.h"
@@ -152,7 +152,8 @@ ANA_COMPARE(by_weight, struct row *const, ANA_ORDER(!(*x)->from, !(*y)->from), A
             ANA_ORDER((*y)->total_ns, (*x)->total_ns), ANA_ORDER((*x)->from, (*y)->from), ANA_ORDER((*x)->to, (*y)->to),
             ANA_ORDER((*x)->region, (*y)->region))
 
-/* Gives the heaviest rows a place in the summary each, all others the last one.  SIZE_MAX: out of memory. */
+/* Assigns a place in the summary to each of the heaviest rows, and the last one to all others.  SIZE_MAX: out of
+ * memory. */
 static size_t choose_rows(struct rows *rows)
 {
     size_t n = rows->by_places.count, used = 0;
@@ -377,11 +378,11 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
 {
     s->cost_inside_ns = s->cost_unknown_ns = why->causes ? 0 : -1;
     for (size_t i = 0; why->causes && i < why->ranks; i++) {
-        const struct ana_cause_apart apart = ana_why_apart(why, i);
+        const struct ana_rank_cost rank_cost = ana_why_rank_cost(why, i);
         if (!ana_selected(s->selection.ranks, i))
             continue;
-        s->cost_inside_ns = ana_plus(s->cost_inside_ns, all_of(&apart.inside));
-        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, all_of(&apart.unknown));
+        s->cost_inside_ns = ana_plus(s->cost_inside_ns, all_of(&rank_cost.inside));
+        s->cost_unknown_ns = ana_plus(s->cost_unknown_ns, all_of(&rank_cost.unknown));
     }
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
@@ -389,8 +390,8 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
             stat->charged_ns = -1;
             continue;
         }
-        const struct ana_cause_apart apart = ana_why_apart(why, stat->index);
-        stat->charged_ns = ana_plus(all_of(&apart.inside), all_of(&apart.unknown));
+        const struct ana_rank_cost rank_cost = ana_why_rank_cost(why, stat->index);
+        stat->charged_ns = ana_plus(all_of(&rank_cost.inside), all_of(&rank_cost.unknown));
         for (size_t k = 0; k < s->segment_count; k++)
             stat->charged_ns = ana_plus(stat->charged_ns, s->segments[k].cost_by_rank_ns[stat->index]);
     }

@@ -1,4 +1,4 @@
-/* Summaries of a selection, for screens and report: joins the counters with what the events tell. */
+/* Summaries of a selection, for screens and report: joins the counters with data from events. */
 #include "trace/job/upper.h"
 #include "trace/summary/summary_impl.h"
 #include "trace/job/off.h"
@@ -135,7 +135,7 @@ void ana_summary_rank_time(const struct ana_job *job, const struct ana_summary *
     stat->off_ns = stat->off_ns < stat->wall_ns ? stat->off_ns : stat->wall_ns;
     stat->wall_ns -= stat->off_ns;
     int64_t open_from = p->open_begin_ns > from ? p->open_begin_ns : from;
-    if (p->open_category >= 0 && to > open_from && ana_takes_open(job, &s->selection, stat->index)) {
+    if (p->open_category >= 0 && to > open_from && ana_filter_matches_open(job, &s->selection, stat->index)) {
         int64_t *sum = p->open_category == TRC_CAT_NCCL ? &stat->nccl_ns : &stat->mpi_sum_ns;
         stat->category_ns[p->open_category] = ana_plus(stat->category_ns[p->open_category], to - open_from);
         *sum = ana_plus(*sum, to - open_from);
@@ -309,7 +309,7 @@ void ana_summary_free(struct ana_summary *s)
     free(s->cells);
     free(s->pairs);
     free(s->sizes);
-    free(s->standouts);
+    free(s->outliers);
     free(s->slow);
     free(s->collectives);
     free(s->waits);

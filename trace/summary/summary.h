@@ -162,7 +162,7 @@ struct ana_region_stat {
 };
 
 struct ana_summary;
-struct ana_standout;
+struct ana_outlier;
 struct ana_file_stat;
 struct ana_slow_message;
 /* Time saved if one thing were mended (trace/cause/replay.h). */
@@ -246,12 +246,12 @@ struct ana_summary {
     struct ana_pair *pairs;
     size_t size_count; /* sizes ascending */
     struct ana_size_stat *sizes;
-    size_t standout_count; /* see standout.h; of a part of the run: sorted by cost, the worst first */
-    struct ana_standout *standouts;
+    size_t outlier_count; /* see outlier.h; of a part of the run: sorted by cost, the worst first */
+    struct ana_outlier *outliers;
     size_t slow_count; /* the slowest messages of it, slowest first */
     struct ana_slow_message *slow;
     uint64_t call_overflow;  /* calls in the ranks' totals only: a thread made more kinds than it has rows for */
-    uint64_t pair_overflow;  /* messages whose partner could not be told */
+    uint64_t pair_overflow;  /* messages whose partner is not known */
     size_t collective_count; /* sorted by lost_ns */
     struct ana_collective *collectives;
     size_t file_count; /* files.h: used by MPI-IO; sorted by time */

@@ -12,7 +12,7 @@
 bool ana_summary_counters(struct ana_job *job, struct ana_summary *s);
 /* range.c: fills all of a summary from the events of the range.  False: out of memory. */
 bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s);
-/* events.c: fills what only events tell: waits, collectives, sites, latencies.  False: out of memory. */
+/* events.c: fills all data from events: waits, collectives, sites, latencies.  False: out of memory. */
 bool ana_summary_relations(struct ana_job *job, struct ana_summary *s, const struct ana_tally *relations,
                            const struct ana_tally *events);
 /* Whether a thread only serves requests of others, by its time in calls: it is another than the main one, and waits for
@@ -23,10 +23,10 @@ static inline bool ana_only_serves(size_t thread, const int64_t category_ns[TRC_
     return thread != ANA_MAIN_THREAD && (double)ns >= 0.95 * (double)all_ns;
 }
 /* events.c: whether all waits of a selection's time are known. */
-bool ana_knows_waits(const struct ana_job *job, const struct ana_summary *s);
-struct ana_taken;
-/* standouts.c: fills the standouts of a part of the run.  False: out of memory. */
-bool ana_summary_standouts(const struct ana_job *job, struct ana_summary *s, const struct ana_taken *taken);
+bool ana_waits_are_known(const struct ana_job *job, const struct ana_summary *s);
+struct ana_matched;
+/* outliers.c: fills the outliers of a part of the run.  False: out of memory. */
+bool ana_summary_outliers(const struct ana_job *job, struct ana_summary *s, const struct ana_matched *taken);
 /* segments.c: fills the segments.  False: out of memory. */
 bool ana_summary_segments(struct ana_job *job, struct ana_summary *s, const struct ana_pass *pass);
 /* Returns the identity of a segment, made from two places (+ 1) and its region's name: equal to the one in the

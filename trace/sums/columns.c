@@ -1,5 +1,5 @@
 #include "trace/sums/columns.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,17 +148,17 @@ void ana_columns_sum(const struct ana_columns *table, int column, const struct a
     }
 }
 
-void ana_columns_keep(struct ana_keep *keep, struct ana_columns *table, size_t rows)
+void ana_columns_archive(struct ana_archive *archive, struct ana_columns *table, size_t rows)
 {
-    for (int c = 0; c < ANA_COLUMNS && !keep->failed; c++) {
+    for (int c = 0; c < ANA_COLUMNS && !archive->failed; c++) {
         uint8_t width = table->width[c];
-        ANA_KEEP(keep, width);
-        if (!ana_keep_holds(keep, width <= 8) || !width)
+        ANA_ARCHIVE(archive, width);
+        if (!ana_archive_require(archive, width <= 8) || !width)
             continue;
-        if (keep->loads && !widen(table, c, width)) {
-            keep->failed = true;
+        if (archive->loads && !widen(table, c, width)) {
+            archive->failed = true;
             return;
         }
-        ana_keep_rows(keep, table->column[c], rows, width, NULL);
+        ana_archive_rows(archive, table->column[c], rows, width, NULL);
     }
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ana_keep;
+struct ana_archive;
 
 #define ANA_COLUMNS 14
 
@@ -75,5 +75,5 @@ struct ana_columns_span {
  * count as signed. */
 void ana_columns_sum(const struct ana_columns *table, int column, const struct ana_columns_span *span, size_t n,
                      double *sum, size_t step);
-/* Keeps the first `rows` rows, or takes them up into an empty table. */
-void ana_columns_keep(struct ana_keep *keep, struct ana_columns *table, size_t rows);
+/* Saves the first `rows` rows, or loads them into an empty table. */
+void ana_columns_archive(struct ana_archive *archive, struct ana_columns *table, size_t rows);

@@ -50,8 +50,8 @@ static uint32_t *list_of(const struct ana_store *store, uint64_t identity, uint6
     return &store->found_at[((h >> 40) + sequence) % ANA_STORE_INSTANCES];
 }
 
-/* Takes the oldest one of all out of its list, which it is the last of. */
-static void forget_instance(struct ana_store *store, const struct ana_kept_instance *oldest)
+/* Removes the oldest one of all from its list, which it is the last of. */
+static void forget_instance(struct ana_store *store, const struct ana_stored_instance *oldest)
 {
     uint32_t *at = list_of(store, oldest->comm_identity, oldest->sequence),
              number = (uint32_t)(oldest - store->instance) + 1;
@@ -60,11 +60,11 @@ static void forget_instance(struct ana_store *store, const struct ana_kept_insta
     *at = 0;
 }
 
-const struct ana_kept_instance *ana_store_put_instance(struct ana_store *store,
-                                                       const struct ana_kept_instance *instance)
+const struct ana_stored_instance *ana_store_put_instance(struct ana_store *store,
+                                                         const struct ana_stored_instance *instance)
 {
     uint32_t place = (uint32_t)(store->instances % ANA_STORE_INSTANCES);
-    struct ana_kept_instance *slot = &store->instance[place];
+    struct ana_stored_instance *slot = &store->instance[place];
     if (store->instances >= ANA_STORE_INSTANCES)
         forget_instance(store, slot);
     uint32_t *list = list_of(store, instance->comm_identity, instance->sequence);
@@ -75,11 +75,11 @@ const struct ana_kept_instance *ana_store_put_instance(struct ana_store *store,
     return slot;
 }
 
-const struct ana_kept_instance *ana_store_instance(struct ana_store *store, const struct ana_instance *instance,
-                                                   uint32_t call, uint32_t place, int64_t lost_ns)
+const struct ana_stored_instance *ana_store_instance(struct ana_store *store, const struct ana_instance *instance,
+                                                     uint32_t call, uint32_t place, int64_t lost_ns)
 {
     const struct ana_arrival *first = instance->arrival, *last = first + instance->arrivals - 1;
-    struct ana_kept_instance kept = {
+    struct ana_stored_instance kept = {
         .comm_identity = instance->comm_identity,
         .sequence = instance->sequence,
         .comm = instance->comm,
@@ -95,10 +95,10 @@ const struct ana_kept_instance *ana_store_instance(struct ana_store *store, cons
     return ana_store_put_instance(store, &kept);
 }
 
-const struct ana_kept_instance *ana_store_find(const struct ana_store *store, uint64_t identity, uint64_t sequence)
+const struct ana_stored_instance *ana_store_find(const struct ana_store *store, uint64_t identity, uint64_t sequence)
 {
     for (uint32_t at = *list_of(store, identity, sequence); at; at = store->instance[at - 1].next) {
-        const struct ana_kept_instance *kept = &store->instance[at - 1];
+        const struct ana_stored_instance *kept = &store->instance[at - 1];
         if (kept->comm_identity == identity && kept->sequence == sequence)
             return kept;
     }

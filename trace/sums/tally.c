@@ -172,7 +172,7 @@ struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_
     return sum;
 }
 
-uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *w)
+uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_stored_wait *w)
 {
     return place_of(tally, &tally->waits, ana_wait_key(w), w->waiter, w->culprit);
 }
@@ -187,7 +187,7 @@ void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *ou
     }
 }
 
-void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *k)
+void ana_tally_instance(struct ana_tally *tally, const struct ana_stored_instance *k)
 {
     struct ana_collective_sum *sum = sum_of(tally, &tally->collectives, k->comm_identity, k->call, k->place);
     if (!sum)

@@ -2,7 +2,7 @@
  * Pure: fed with numbers, asked by the summaries. */
 #pragma once
 
-#include "trace/cause/told.h"
+#include "trace/cause/run_facts.h"
 #include "trace/format/histogram.h"
 #include "trace/util/hash_map.h"
 #include "trace/relations/relations.h"
@@ -59,7 +59,7 @@ struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
 };
 #define ANA_WAIT_ASIDE (1ull << 63) /* mark in a key: other threads than the main one wait */
 /* The key of waits like this one, by kind, job-wide number of the call, and whether the main thread waits. */
-static inline uint64_t ana_wait_key(const struct ana_kept_wait *wait)
+static inline uint64_t ana_wait_key(const struct ana_stored_wait *wait)
 {
     return (uint64_t)wait->kind << 32 | wait->call | (wait->place && !wait->site ? ANA_WAIT_ASIDE : 0);
 }
@@ -135,16 +135,16 @@ uint32_t ana_tally_pair_place(struct ana_tally *tally, size_t source, size_t des
 /* The first message of a pair (its place + 1) that was seen at both ends. */
 void ana_tally_pair_begin(struct ana_pair_sum *pair, uint32_t place);
 /* The place + 1 of the sums of such waits, made if there are none yet; 0: out of memory. */
-uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_kept_wait *wait);
+uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_stored_wait *wait);
 
 /* The sums of a size class, made if there are none yet; NULL: out of memory. */
 struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class);
 
 /* Returns the sums' increment by a kept message. */
-static inline struct ana_told_moved ana_tally_moved(const struct ana_kept_message *m, uint32_t pair)
+static inline struct ana_run_transfer ana_tally_moved(const struct ana_stored_message *m, uint32_t pair)
 {
     int64_t ready_ns = m->recv_begin_ns > m->send_begin_ns ? m->recv_begin_ns : m->send_begin_ns;
-    return (struct ana_told_moved){
+    return (struct ana_run_transfer){
         .latency_ns = m->recv_complete_ns - m->send_begin_ns,
         .moving_ns = m->recv_complete_ns > ready_ns ? m->recv_complete_ns - ready_ns : 0,
         .waited_ns = m->recv_wait_ns == INT64_MIN ? 0 : m->send_begin_ns - m->recv_wait_ns,
@@ -155,7 +155,7 @@ static inline struct ana_told_moved ana_tally_moved(const struct ana_kept_messag
 }
 
 /* Adds a message to the sums of its size and its pair. */
-static inline void ana_tally_size(struct ana_tally *tally, const struct ana_told_moved *m, struct ana_pair_sum *pair)
+static inline void ana_tally_size(struct ana_tally *tally, const struct ana_run_transfer *m, struct ana_pair_sum *pair)
 {
     uint32_t size_class = trc_size_class(m->bytes);
     struct ana_size_sum *sum = tally->size[size_class];
@@ -174,7 +174,7 @@ static inline void ana_tally_size(struct ana_tally *tally, const struct ana_told
 }
 
 /* Adds a message that was matched, if it counts; a negative latency is a clock violation.  False: out of memory. */
-static inline bool ana_tally_message(struct ana_tally *tally, const struct ana_told_moved *m)
+static inline bool ana_tally_message(struct ana_tally *tally, const struct ana_run_transfer *m)
 {
     if (m->latency_ns < 0 || !m->counts) {
         tally->clock_violations += m->counts;
@@ -194,7 +194,7 @@ static inline bool ana_tally_message(struct ana_tally *tally, const struct ana_t
 /* The distribution of the latencies of all messages. */
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out);
 /* Adds an instance of a collective; ana_tally_part adds its participants. */
-void ana_tally_instance(struct ana_tally *tally, const struct ana_kept_instance *instance);
+void ana_tally_instance(struct ana_tally *tally, const struct ana_stored_instance *instance);
 /* Counts that a rank took part in an instance, and whether it came last. */
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last);
 /* Adds a wait state to the sum at this place, + 1; 0: nowhere. */

@@ -1,5 +1,5 @@
 #include "trace/sums/timeline.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include "trace/util/pages.h"
 #include "trace/util/times.h"
 #include <math.h>
@@ -167,7 +167,7 @@ static int64_t bucket_begin(const struct ana_lane *lane, size_t i)
     return lane->origin_ns + (int64_t)i * lane->width_ns;
 }
 
-/* Has this bucket at hand.  False: out of memory. */
+/* Makes this bucket available.  False: out of memory. */
 static bool make_hot(struct ana_lane *lane, size_t i)
 {
     struct ana_slim_lane *slim = lane->slim;
@@ -370,29 +370,29 @@ void ana_lane_add(struct ana_lane *lane, const int64_t *edge, size_t n, int64_t 
     }
 }
 
-void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane)
+void ana_lane_archive(struct ana_archive *archive, struct ana_lane *lane)
 {
     uint64_t used = lane->used;
-    ANA_KEEP(keep, lane->origin_ns);
-    ANA_KEEP(keep, lane->width_ns);
-    ANA_KEEP(keep, used);
+    ANA_ARCHIVE(archive, lane->origin_ns);
+    ANA_ARCHIVE(archive, lane->width_ns);
+    ANA_ARCHIVE(archive, used);
     bool sane = lane->width_ns > 0 && lane->width_ns <= (INT64_MAX >> 2) / (int64_t)lane->max && used <= lane->max;
-    if (!ana_keep_holds(keep, sane && llabs(lane->origin_ns) <= INT64_MAX >> 2) || !used)
+    if (!ana_archive_require(archive, sane && llabs(lane->origin_ns) <= INT64_MAX >> 2) || !used)
         return;
-    if (keep->loads && !make_room(lane)) {
-        keep->failed = true;
+    if (archive->loads && !make_room(lane)) {
+        archive->failed = true;
         return;
     }
-    if (keep->loads && lane->slim && !ana_columns_resize(&lane->slim->away, (uint32_t)used + 1)) {
-        keep->failed = true;
+    if (archive->loads && lane->slim && !ana_columns_resize(&lane->slim->away, (uint32_t)used + 1)) {
+        archive->failed = true;
         return;
     }
     lane->used = (size_t)used;
     if (!lane->slim) {
-        ana_keep_rows(keep, lane->level[0], lane->used, sizeof *lane->level[0], NULL);
+        ana_archive_rows(archive, lane->level[0], lane->used, sizeof *lane->level[0], NULL);
         return;
     }
-    if (!keep->loads)
-        keep->failed |= !put_away(lane->slim);
-    ana_columns_keep(keep, &lane->slim->away, lane->used);
+    if (!archive->loads)
+        archive->failed |= !put_away(lane->slim);
+    ana_columns_archive(archive, &lane->slim->away, lane->used);
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ana_keep;
+struct ana_archive;
 
 #define ANA_LANE_LEVELS 16
 
@@ -51,7 +51,7 @@ struct ana_lane {
 /* Makes an empty lane of `max` buckets (a power of two), each `width_ns` wide at first, from `origin_ns` on.  Earlier
  * times count as origin_ns. */
 void ana_lane_init(struct ana_lane *lane, int64_t origin_ns, int64_t width_ns, size_t max);
-/* Tells the lane's end, as far as known: a short lane makes room for all of it at once. */
+/* Sets the lane's end, as far as known: a short lane makes room for all of it at once. */
 static inline void ana_lane_reaches(struct ana_lane *lane, int64_t end_ns)
 {
     lane->end_ns = end_ns;
@@ -84,5 +84,5 @@ struct ana_bucket *ana_lane_reach(struct ana_lane *lane, int64_t at_ns);
 void ana_lane_add(struct ana_lane *lane, const int64_t *edge, size_t n, int64_t full_ns, bool times_alone,
                   struct ana_lane_sum *sum);
 
-/* Keeps a lane, or takes one up into what ana_lane_init has made. */
-void ana_lane_keep(struct ana_keep *keep, struct ana_lane *lane);
+/* Saves a lane, or loads one into a lane made by ana_lane_init. */
+void ana_lane_archive(struct ana_archive *archive, struct ana_lane *lane);

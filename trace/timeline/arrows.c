@@ -1,7 +1,7 @@
 #include "trace/timeline/arrows.h"
 #include "trace/job/analysis.h"
 #include "trace/job/window.h"
-#include "trace/summary/taken.h"
+#include "trace/summary/matched.h"
 #include "trace/util/sort.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ ANA_COMPARE(by_length, struct slot, ANA_ORDER(y->ns, x->ns), ANA_ORDER(x->mixed,
 
 /* Adds a message to the slots.  False: out of memory. */
 static bool add_arrow(struct ana_map *slots, const struct ana_selection *of, size_t parts,
-                      const struct ana_kept_message *m)
+                      const struct ana_stored_message *m)
 {
     const double part_ns = (double)(of->end_ns - of->begin_ns) / (double)parts;
     const int64_t part = (int64_t)floor((double)(m->send_begin_ns - of->begin_ns) / part_ns);
@@ -37,20 +37,20 @@ size_t ana_arrows(const struct ana_job *job, struct ana_selection selection, siz
                   struct ana_arrow *out, size_t *all)
 {
     const struct ana_store *store = &ana_job_analysis(job)->store;
-    struct ana_taken taken;
+    struct ana_matched taken;
     struct ana_map slots;
     size_t n = 0;
     *all = 0;
-    if (!store->message || selection.end_ns <= selection.begin_ns || !ana_taken_find(job, &selection, &taken))
+    if (!store->message || selection.end_ns <= selection.begin_ns || !ana_matched_find(job, &selection, &taken))
         return 0;
     ana_map_init(&slots, sizeof(struct slot));
     bool ok = true;
     for (size_t i = 0; ok && i < ana_store_count(store->messages, ANA_STORE_MESSAGES); i++) {
-        const struct ana_kept_message *m = ana_store_message_at(store, i);
-        const struct ana_kept_places *at = ana_store_places_at(store, i);
+        const struct ana_stored_message *m = ana_store_message_at(store, i);
+        const struct ana_stored_places *at = ana_store_places_at(store, i);
         if (m->recv_complete_ns < selection.begin_ns || m->send_begin_ns >= selection.end_ns ||
             !ana_selected(selection.ranks, m->source) || !ana_selected(selection.ranks, m->destination) ||
-            !ana_taken_has(&taken, at->comm, at->send, at->receive))
+            !ana_matched_has(&taken, at->comm, at->send, at->receive))
             continue;
         ++*all;
         ok = add_arrow(&slots, &selection, parts, m);
@@ -104,8 +104,8 @@ static void leave_to(struct walk *w, uint32_t depth, int64_t now_ns, int64_t beg
     }
 }
 
-/* Takes an item of a region; one that is open where a chunk begins may be known already. */
-static void take_region(struct walk *w, const struct trc_record *r, int64_t now_ns, int64_t begin_ns)
+/* Adds an item of a region; one that is open where a chunk begins may be known already. */
+static void add_region(struct walk *w, const struct trc_record *r, int64_t now_ns, int64_t begin_ns)
 {
     const uint32_t id = (uint32_t)r->sequence, level = (uint32_t)r->count - 1;
     if (r->kind == TRC_RECORD_END) {
@@ -145,7 +145,7 @@ size_t ana_region_spans(const struct ana_job *job, size_t index, int64_t begin_n
         if (r.kind != TRC_RECORD_LOST)
             now_ns = ana_clock_job_time(members->clock, index, r.begin);
         if (trc_is_region(r.kind) && now_ns < end_ns)
-            take_region(&w, &r, now_ns, begin_ns);
+            add_region(&w, &r, now_ns, begin_ns);
     }
     trc_cursor_close(cursor);
     leave_to(&w, 0, ana_earlier(end_ns, members->process[index].rank.end_ns), begin_ns);

@@ -5,7 +5,7 @@
 #include "trace/job/comms.h"
 #include "trace/job/filter.h"
 #include "trace/job/off.h"
-#include "trace/summary/taken.h"
+#include "trace/summary/matched.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void add_open_call(const struct ana_job *job, size_t index, struct ana_sp
                           int64_t end_ns, struct ana_lane_sum *sum)
 {
     const struct ana_process *p = &ana_job_members(job)->process[index];
-    if (p->open_category < 0 || (filtered(job) && !ana_takes_open(job, &ana_job_range(job)->asked, index)))
+    if (p->open_category < 0 || (filtered(job) && !ana_filter_matches_open(job, &ana_job_range(job)->asked, index)))
         return;
     int64_t from = p->open_begin_ns > begin_ns ? p->open_begin_ns : begin_ns;
     sum->ns[p->open_category] += (double)overlap_ns(from, end_ns, known.begin_ns, known.end_ns);
@@ -70,8 +70,8 @@ struct range {
     size_t n;
     const int64_t *edge; /* edges of the n cells */
     struct ana_lane_sum *cell;
-    struct ana_taken taken; /* calls that the filter takes */
-    bool waits;             /* `taken` is known, so waits can be added */
+    struct ana_matched taken; /* calls that the filter takes */
+    bool waits;               /* `taken` is known, so waits can be added */
 };
 
 /* The edges of n cells, to be freed; NULL: out of memory. */
@@ -128,11 +128,11 @@ bool ana_timelines_decode(const struct ana_job *job)
 }
 
 /* Whether the filter takes a call of rank `index`. */
-static bool takes(const struct ana_job *job, size_t index, const struct trc_sig *sig)
+static bool matches(const struct ana_job *job, size_t index, const struct trc_sig *sig)
 {
     uint64_t comm = ana_comm_identity(job, index, trc_comm(ana_job_members(job)->process[index].rank.file, sig->comm));
-    return ana_filter_takes(job, &ana_job_range(job)->asked, index,
-                            ana_call_number_of(ana_job_members(job), index, sig->call), comm, sig->site);
+    return ana_filter_matches(job, &ana_job_range(job)->asked, index,
+                              ana_call_number_of(ana_job_members(job), index, sig->call), comm, sig->site);
 }
 
 /* Fills the cells from the events themselves.  False: there are too many chunks. */
@@ -155,7 +155,7 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
         struct trc_record r;
         while (trc_next(cursor, &r) == TRC_OK) {
             if (r.kind == TRC_RECORD_LOST || (r.sig->flags & (TRC_SIG_SUB | TRC_SIG_NESTED)) ||
-                (filter && !takes(job, index, r.sig)))
+                (filter && !matches(job, index, r.sig)))
                 continue;
             int64_t begin = ana_clock_job_time(members->clock, index, r.begin);
             int64_t end = ana_clock_job_time(members->clock, index, r.end);
@@ -174,9 +174,9 @@ static bool decode_range(struct ana_job *job, size_t index, const struct range *
 static void add_waits(const struct ana_job *job, size_t index, const struct range *w)
 {
     const struct ana_analysis *analysis = ana_job_analysis(job);
-    const struct ana_kept_wait *wait = ana_store_wait_of(&analysis->store, analysis->store.last_wait[index]);
+    const struct ana_stored_wait *wait = ana_store_wait_of(&analysis->store, analysis->store.last_wait[index]);
     for (; wait && w->waits; wait = ana_store_wait_of(&analysis->store, wait->before))
-        if (ana_taken_has(&w->taken, wait->comm, wait->place, 0))
+        if (ana_matched_has(&w->taken, wait->comm, wait->place, 0))
             spread_share(w, wait->begin_ns, wait->end_ns, 1, offsetof(struct ana_lane_sum, waiting_ns));
 }
 
@@ -253,9 +253,9 @@ static void read_one(void *user, size_t i)
 
 /* Returns the threads that help with ranks; NULL: none, since few are decoded, and a filter looks up calls as it
  * goes. */
-static struct ana_beside *helpers(const struct ana_job *job, size_t ranks)
+static struct ana_thread_pool *helpers(const struct ana_job *job, size_t ranks)
 {
-    return ranks > FEW && !filtered(job) ? ana_job_analysis(job)->beside : NULL;
+    return ranks > FEW && !filtered(job) ? ana_job_analysis(job)->thread_pool : NULL;
 }
 
 static void add_cells(const struct ana_timeline_cell *one, size_t n, uint32_t *known, struct ana_timeline_cell *mean,
@@ -287,7 +287,7 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
                         .work = calloc(at_once * n + 1, sizeof *some.work),
                         .found = calloc(at_once * n + 1, sizeof *some.found)};
     uint32_t *known = calloc(n + 1, sizeof *known);
-    w.waits = !filtered(job) || ana_taken_find(job, &range->asked, &w.taken);
+    w.waits = !filtered(job) || ana_matched_find(job, &range->asked, &w.taken);
     bool ok = edge && some.work && some.found && known && ana_job_analysis(job)->lane && n && end_ns > begin_ns;
     if (mean)
         memset(mean, 0, n * sizeof *mean);
@@ -296,7 +296,7 @@ void ana_timeline_of(struct ana_job *job, const size_t *ranks, size_t count, int
     for (size_t first = 0; ok && first < count; first += at_once) {
         size_t now = count - first < at_once ? count - first : at_once;
         some.rank = ranks + first;
-        ana_beside_parts(helpers(job, count), now, read_one, &some);
+        ana_thread_pool_run(helpers(job, count), now, read_one, &some);
         for (size_t r = 0; r < now; r++)
             if (some.rank[r] < ana_job_members(job)->count)
                 add_cells(some.found + r * n, n, known, mean, most);
@@ -386,7 +386,7 @@ static void sum_steps(const struct ana_job *job, const struct ana_selection *sel
             some.rank[n++] = r;
         if (n < AT_ONCE && r + 1 < members->count)
             continue;
-        ana_beside_parts(helpers(job, members->count), n, read_steps, &some);
+        ana_thread_pool_run(helpers(job, members->count), n, read_steps, &some);
         for (size_t i = 0; i < n; i++)
             add_steps(step, some.found + i * w->n, w->n);
         n = 0;

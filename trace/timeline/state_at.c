@@ -49,8 +49,8 @@ static bool covers(const struct found_call *call, int64_t at_ns)
            (at_ns < call->end_ns || (at_ns == call->end_ns && call->begin_ns == call->end_ns));
 }
 
-/* Takes a call of a thread.  Returns whether it is the one at that time, as far as known. */
-static bool take_call(struct around *a, const struct found_call *call)
+/* Checks a call of a thread.  Returns whether it is the one at that time, as far as known. */
+static bool check_call(struct around *a, const struct found_call *call)
 {
     if (call->begin_ns > a->at_ns) {
         a->next_ns = ana_earlier(a->next_ns, call->begin_ns);
@@ -64,7 +64,7 @@ static bool take_call(struct around *a, const struct found_call *call)
     return true;
 }
 
-/* Goes with a thread into a region and out of it. */
+/* Follows a thread into a region and out of it. */
 static void follow_region(struct trc_regions *inside, const struct trc_record *r)
 {
     uint32_t id = (uint32_t)r->sequence;
@@ -98,7 +98,7 @@ static void search_thread(struct ana_job *job, size_t index, size_t thread, stru
                                   .sig = *r.sig,
                                   .sequence = r.sequence,
                                   .polls = r.count};
-        found |= take_call(a, &call);
+        found |= check_call(a, &call);
         if (call.begin_ns > a->at_ns)
             break;
         lost = false;
@@ -114,7 +114,7 @@ static void search_thread(struct ana_job *job, size_t index, size_t thread, stru
                                   .sequence = live->inside_sequence,
                                   .polls = 1,
                                   .open = true};
-        found |= take_call(a, &call);
+        found |= check_call(a, &call);
     }
     if (found)
         a->call.inside = inside;
@@ -132,11 +132,12 @@ static struct around look_around(struct ana_job *job, size_t index, int64_t at_n
 }
 
 /* Returns the message that the call sends, receives or waits for; if it completes several, the last one. */
-static const struct ana_kept_message *find_message(const struct ana_job *job, size_t index, const struct found_call *f)
+static const struct ana_stored_message *find_message(const struct ana_job *job, size_t index,
+                                                     const struct found_call *f)
 {
     const struct ana_analysis *analysis = ana_job_analysis(job);
     for (size_t i = 0; i < ana_store_count(analysis->store.messages, ANA_STORE_MESSAGES); i++) {
-        const struct ana_kept_message *m = ana_store_message_at(&analysis->store, i);
+        const struct ana_stored_message *m = ana_store_message_at(&analysis->store, i);
         bool in = m->destination == index && (m->recv_begin_ns == f->begin_ns || m->recv_wait_ns == f->begin_ns);
         bool out = m->source == index && (m->send_begin_ns == f->begin_ns || m->send_wait_ns == f->begin_ns);
         if (in || out)
@@ -147,7 +148,7 @@ static const struct ana_kept_message *find_message(const struct ana_job *job, si
 
 static void add_message(const struct ana_job *job, size_t index, const struct found_call *f, struct ana_state_at *out)
 {
-    const struct ana_kept_message *m = find_message(job, index, f);
+    const struct ana_stored_message *m = find_message(job, index, f);
     if (!m)
         return;
     bool in = m->destination == index && (m->recv_begin_ns == f->begin_ns || m->recv_wait_ns == f->begin_ns);
@@ -164,7 +165,7 @@ static void add_waits(const struct ana_job *job, size_t index, const struct foun
     if (f->open || f->end_ns > ana_known_time(job, index).end_ns || store->waits_since_ns > f->begin_ns)
         return;
     out->waited_ns = 0;
-    const struct ana_kept_wait *w;
+    const struct ana_stored_wait *w;
     for (uint64_t at = store->last_wait[index]; (w = ana_store_wait_of(store, at)); at = w->before) {
         if (w->call != call || w->kind == ANA_LATE_ON_DEVICE || w->begin_ns < f->begin_ns || w->end_ns > f->end_ns)
             continue;
@@ -206,7 +207,7 @@ static void add_partners(struct ana_job *job, size_t index, const struct found_c
         return;
     }
     out->sequence = f->sequence;
-    const struct ana_kept_instance *k =
+    const struct ana_stored_instance *k =
         comm ? ana_store_find(&ana_job_analysis(job)->store, identity, f->sequence) : NULL;
     if (k) {
         out->last_index = (int32_t)k->last_index;

@@ -1,5 +1,5 @@
 #include "trace/util/counts.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include "trace/util/times.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ uint32_t *ana_counts_room(struct ana_counts *counts, uint32_t bucket)
     return &count[bucket - first];
 }
 
-bool ana_counts_take(struct ana_counts *counts, const uint32_t *all)
+bool ana_counts_set(struct ana_counts *counts, const uint32_t *all)
 {
     uint32_t low = 0, high = TRC_HISTOGRAM_BUCKETS;
     while (low < high && !all[low])
@@ -66,33 +66,33 @@ struct range {
     uint16_t first, n;
 };
 
-void ana_counts_keep(struct ana_keep *keep, struct ana_counts *const *each, size_t n)
+void ana_counts_archive(struct ana_archive *archive, struct ana_counts *const *each, size_t n)
 {
     struct range *range = calloc(n + 1, sizeof *range);
     size_t all = 0;
-    keep->failed |= !range;
+    archive->failed |= !range;
     for (size_t i = 0; range && i < n; i++)
         range[i] = (struct range){each[i]->first, each[i]->n};
     if (range)
-        ana_keep_rows(keep, range, n, sizeof *range, NULL);
-    for (size_t i = 0; i < n && !keep->failed; i++) {
-        if (!ana_keep_holds(keep, (uint32_t)range[i].first + range[i].n <= TRC_HISTOGRAM_BUCKETS))
+        ana_archive_rows(archive, range, n, sizeof *range, NULL);
+    for (size_t i = 0; i < n && !archive->failed; i++) {
+        if (!ana_archive_require(archive, (uint32_t)range[i].first + range[i].n <= TRC_HISTOGRAM_BUCKETS))
             break;
         all += range[i].n;
     }
-    ana_keep_charge(keep, all, sizeof(uint32_t)); /* ranges are charged when they are filled in */
-    uint32_t *rows = keep->failed ? NULL : malloc((all + 1) * sizeof *rows), *row = rows;
-    keep->failed |= !rows;
-    for (size_t i = 0; rows && !keep->loads && i < n; row += each[i++]->n)
+    ana_archive_charge(archive, all, sizeof(uint32_t)); /* ranges are charged when they are filled in */
+    uint32_t *rows = archive->failed ? NULL : malloc((all + 1) * sizeof *rows), *row = rows;
+    archive->failed |= !rows;
+    for (size_t i = 0; rows && !archive->loads && i < n; row += each[i++]->n)
         if (each[i]->n)
             memcpy(row, each[i]->count, each[i]->n * sizeof *row);
     if (rows)
-        ana_keep_rows(keep, rows, all, sizeof *rows, NULL);
-    for (size_t i = 0; keep->loads && !keep->failed && i < n; row += range[i++].n) {
+        ana_archive_rows(archive, rows, all, sizeof *rows, NULL);
+    for (size_t i = 0; archive->loads && !archive->failed && i < n; row += range[i++].n) {
         if (!range[i].n)
             continue;
         each[i]->count = malloc(range[i].n * sizeof *row);
-        if ((keep->failed |= !each[i]->count))
+        if ((archive->failed |= !each[i]->count))
             break;
         memcpy(each[i]->count, row, range[i].n * sizeof *row);
         each[i]->first = range[i].first;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ana_keep;
+struct ana_archive;
 
 struct ana_counts {
     uint32_t *count; /* counters of the buckets first .. first + n - 1; a full one stays full */
@@ -29,12 +29,12 @@ static inline bool ana_counts_add(struct ana_counts *counts, uint64_t value, uin
         *count = UINT32_MAX;
     return true;
 }
-/* Makes it say what TRC_HISTOGRAM_BUCKETS counts say.  False: out of memory, it is empty. */
-bool ana_counts_take(struct ana_counts *counts, const uint32_t *all);
+/* Sets a histogram to TRC_HISTOGRAM_BUCKETS counts.  False: out of memory, it is empty. */
+bool ana_counts_set(struct ana_counts *counts, const uint32_t *all);
 /* Adds all of it to TRC_HISTOGRAM_BUCKETS counts. */
 void ana_counts_add_to(const struct ana_counts *counts, uint32_t *to);
 /* The value below which `share` of the counts lie; NAN when empty. */
 double ana_counts_percentile(const struct ana_counts *counts, double share);
 
-/* Keeps `n` histograms, or takes them up into empty ones. */
-void ana_counts_keep(struct ana_keep *keep, struct ana_counts *const *each, size_t n);
+/* Saves `n` histograms, or loads them into empty ones. */
+void ana_counts_archive(struct ana_archive *archive, struct ana_counts *const *each, size_t n);

@@ -79,6 +79,6 @@ static inline void *ana_map_add(struct ana_map *map, uint64_t a, uint64_t b, uin
     return value ? value : ana_map_make(map, a, b, c);
 }
 
-/* Takes out a value that ana_map_find or ana_map_value gave.  The last one moves to its index: who removes while
+/* Removes a value that ana_map_find or ana_map_value gave.  The last one moves to its index: who removes while
  * walking walks from the last index to the first. */
 void ana_map_remove(struct ana_map *map, const void *value);

@@ -7,5 +7,5 @@
 /* `size` bytes of zeros; 0 counts as 1; `large`: in pages of 2 MB where written to.  NULL: there is no room for them.
  * Give back with ana_pages_drop. */
 void *ana_pages_make(size_t size, bool large);
-/* Gives back pages made with the same size; NULL is none. */
+/* Frees pages made with the same size; NULL is none. */
 void ana_pages_drop(void *pages, size_t size);

@@ -12,7 +12,7 @@ bool ana_pool_grow(struct ana_pool *pool)
         return false;
     *(void **)block = pool->blocks;
     pool->blocks = block;
-    for (size_t i = n; i-- > 0;) { /* makes takers get them in order of address */
+    for (size_t i = n; i-- > 0;) { /* makes consumers get them in order of address */
         void **item = (void **)(block + head + i * pool->size);
         *item = pool->free;
         pool->free = item;

@@ -23,7 +23,7 @@ void ana_pool_free(struct ana_pool *pool);
 bool ana_pool_grow(struct ana_pool *pool);
 
 /* An item, not cleared, until it is given back; NULL: out of memory. */
-static inline void *ana_pool_take(struct ana_pool *pool)
+static inline void *ana_pool_alloc(struct ana_pool *pool)
 {
     if (!pool->free && !ana_pool_grow(pool))
         return NULL;
@@ -32,8 +32,8 @@ static inline void *ana_pool_take(struct ana_pool *pool)
     pool->taken++;
     return item;
 }
-/* Takes back an item of this pool. */
-static inline void ana_pool_give(struct ana_pool *pool, void *item)
+/* Frees back an item of this pool. */
+static inline void ana_pool_free_item(struct ana_pool *pool, void *item)
 {
     *(void **)item = pool->free;
     pool->free = item;

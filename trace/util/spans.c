@@ -110,29 +110,29 @@ static bool are_in_order(const struct ana_spans *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         const struct ana_span *span = &s->span[i];
-        if (!ana_keep_is_time(span->begin_ns) || !ana_keep_is_time(span->end_ns) || span->begin_ns >= span->end_ns ||
-            (i > 0 && span[-1].end_ns >= span->begin_ns))
+        if (!ana_archive_is_time(span->begin_ns) || !ana_archive_is_time(span->end_ns) ||
+            span->begin_ns >= span->end_ns || (i > 0 && span[-1].end_ns >= span->begin_ns))
             return false;
     }
     return true;
 }
 
-void ana_mix_keep(struct ana_keep *keep, struct ana_mix *mix)
+void ana_mix_archive(struct ana_archive *archive, struct ana_mix *mix)
 {
-    for (unsigned k = 0; k < ANA_GPU_KINDS && !keep->failed; k++) {
+    for (unsigned k = 0; k < ANA_GPU_KINDS && !archive->failed; k++) {
         struct ana_spans *s = &mix->of[k];
         void *span = s->span;
-        ana_keep_array(keep, &span, &s->count, sizeof *s->span, mix->max);
-        if (keep->loads) {
+        ana_archive_array(archive, &span, &s->count, sizeof *s->span, mix->max);
+        if (archive->loads) {
             s->span = span;
             s->room = s->count;
-            ana_keep_holds(keep, are_in_order(s));
+            ana_archive_require(archive, are_in_order(s));
         }
     }
     uint8_t settled = mix->settled;
-    ANA_KEEP(keep, settled);
-    ANA_KEEP(keep, mix->settled_ns);
-    ANA_KEEP(keep, mix->sum);
+    ANA_ARCHIVE(archive, settled);
+    ANA_ARCHIVE(archive, mix->settled_ns);
+    ANA_ARCHIVE(archive, mix->sum);
     mix->settled = settled != 0;
-    ana_keep_holds(keep, ana_keep_is_time(mix->settled_ns));
+    ana_archive_require(archive, ana_archive_is_time(mix->settled_ns));
 }

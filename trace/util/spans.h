@@ -3,7 +3,7 @@
  * summed up, and spans that come later for that time do not count. */
 #pragma once
 
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ struct ana_mix { /* zeros, and `max`, are an empty one */
 bool ana_mix_add(struct ana_mix *mix, enum ana_gpu_kind kind, int64_t begin_ns, int64_t end_ns);
 /* Sums up how long each combination of kinds lasted, in ns; ns[0] stays 0. */
 void ana_mix_sum(const struct ana_mix *mix, int64_t ns[ANA_GPU_MIXES]);
-/* Keeps a mix beside the trace, or takes one up into an empty one. */
-void ana_mix_keep(struct ana_keep *keep, struct ana_mix *mix);
+/* Saves a mix, or loads one into an empty one. */
+void ana_mix_archive(struct ana_archive *archive, struct ana_mix *mix);
 /* Frees the spans; the struct is the caller's. */
 void ana_mix_free(struct ana_mix *mix);

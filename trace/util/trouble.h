@@ -31,8 +31,8 @@
 #define SLOW_ITERATION 1.5  /* times the median, or longer */
 #define SPIKE_TIMES    4    /* times the usual, or longer */
 
-#define STANDOUT_SHARE 0.005 /* share of all ranks' time in a window that something cost */
-#define STANDOUT_PART  0.1   /* share of the window that somebody was late at once */
+#define OUTLIER_SHARE 0.005 /* share of all ranks' time in a window that something cost */
+#define OUTLIER_PART  0.1   /* share of the window that somebody was late at once */
 
 #define SLOW_SHARE    0.1          /* share of all ranks' time that is lost to one rank */
 #define SLOW_RUN_NS   1000000000.0 /* length of the longest rank, as far as it was analysed */

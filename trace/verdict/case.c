@@ -46,7 +46,7 @@ bool ana_case_events_known(const struct ana_case *c, size_t index)
 const struct ana_stacks *ana_case_stacks(struct ana_case *c)
 {
     if (!c->stacks_taken)
-        c->memory |= !ana_stacks_take(c->job, c->stacks);
+        c->memory |= !ana_stacks_read(c->job, c->stacks);
     c->stacks_taken = true;
     return c->stacks;
 }

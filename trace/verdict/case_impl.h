@@ -143,7 +143,7 @@ struct ana_case {
     bool memory;                     /* ran out */
     struct ana_gpu *gpu;             /* operations on devices (gpu.h) */
     struct ana_finding *out;
-    struct ana_kept *kept; /* memory that facts point to */
+    struct ana_stored *kept; /* memory that facts point to */
 };
 
 /* The waits of a rank lie from ana_waits(c, index) up to ana_waits(c, index + 1), of all from c->waiting up to
@@ -184,19 +184,19 @@ void ana_case_fact(struct ana_case *c, struct ana_fact fact);
 #define ANA_SUMMARY(c, ...) ((c)->out->summary = (struct ana_fact){.id = __VA_ARGS__})
 #define ANA_NEXT(c, ...)    ((c)->out->next = (struct ana_fact){.id = __VA_ARGS__})
 /* Memory that lives as long as the case, all 0; NULL when out of memory, which the case then knows. */
-void *ana_case_keep(struct ana_case *c, size_t size);
-/* Kept memory, like ana_case_keep, for the indices of all ranks and one more. */
+void *ana_case_alloc(struct ana_case *c, size_t size);
+/* Kept memory, like ana_case_alloc, for the indices of all ranks and one more. */
 size_t *ana_case_room(struct ana_case *c);
 /* A copy of a set of ranks that lives as long as the case; empty when out of memory. */
 struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n);
 /* A copy of a text that lives as long as the case; NULL when out of memory. */
 const char *ana_case_text(struct ana_case *c, const char *text);
 /* Frees all that. */
-void ana_case_free_kept(struct ana_case *c);
+void ana_case_free_memory(struct ana_case *c);
 /* Blames the ranks that differ from most of `n`, all where one half stands against the other, and makes the summary
  * of `fact`, which has the odd value and the usual one, the communicator and the number on it. */
-void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
-                             const struct ana_difference *difference, struct ana_fact fact);
+void ana_case_explain_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
+                                 const struct ana_difference *difference, struct ana_fact fact);
 /* Lowers proven to likely where culprits wait for others than each other: it is proven that they hang, not why. */
 void ana_case_doubt_culprits(struct ana_case *c);
 /* Adds a rank to the culprits, once; SIZE_MAX is none. */
@@ -273,8 +273,8 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *waiting);
 /* left_out.c: ranks that wait in a collective, or for one that was started */
 struct ana_ranks ana_ranks_in(struct ana_case *c, const struct ana_group *group);
 
-/* message.c: tells that a message that nobody takes was sent in place of the one that is waited for. */
-void ana_say_near(struct ana_case *c, const struct ana_dependency *dependency, size_t partner);
+/* message.c: explains that a message that nobody takes was sent in place of the one that is waited for. */
+void ana_explain_near(struct ana_case *c, const struct ana_dependency *dependency, size_t partner);
 /* Detectors, one for each kind of trouble. Each, on finding it, fills c->out and returns true. */
 #define DETECTOR(name, kind, looks_for) bool ana_find_##name(struct ana_case *c);
 #define NEED(name, kind, looks_for)                                                                                    \

@@ -19,24 +19,24 @@ static struct ana_fact files(const struct ana_case *c, enum ana_sentence say, si
         .id = say, .who = ana_one_rank(first), .more = (int64_t)n - 1, .of = !trc_truncated(ana_case_file(c, first))};
 }
 
-void ana_say_cut(struct ana_case *c)
+void ana_explain_cut(struct ana_case *c)
 {
     size_t n, first = first_cut(c, false, &n);
     if (first != SIZE_MAX)
-        ana_case_fact(c, files(c, ANA_SAY_CUT_REST, first, n));
+        ana_case_fact(c, files(c, ANA_SENTENCE_CUT_REST, first, n));
 }
 
-/* Tells what the heads tell: they are always there, with the states in them. */
-static void say_heads(struct ana_case *c)
+/* Reports the facts in the heads: they are always there, with the states in them. */
+static void explain_heads(struct ana_case *c)
 {
     int64_t out = 0, dead = 0;
     for (size_t i = 0; i < c->count; i++) {
         out += ana_case_ended(c, i);
         dead += c->members->process[i].rank.state == ANA_RANK_DEAD;
     }
-    ANA_FACT(c, ANA_SAY_CUT_FINISHED, .count = out, .of = (int64_t)c->count);
+    ANA_FACT(c, ANA_SENTENCE_CUT_FINISHED, .count = out, .of = (int64_t)c->count);
     if (dead)
-        ANA_FACT(c, ANA_SAY_CUT_GONE, .count = dead);
+        ANA_FACT(c, ANA_SENTENCE_CUT_GONE, .count = dead);
 }
 
 bool ana_find_cut(struct ana_case *c)
@@ -50,9 +50,9 @@ bool ana_find_cut(struct ana_case *c)
             return false;
     }
     c->out->state = ANA_VERDICT_UNKNOWN;
-    c->out->summary = files(c, ANA_SAY_CUT, first, n);
+    c->out->summary = files(c, ANA_SENTENCE_CUT, first, n);
     c->out->summary.number = !counters;
-    ANA_NEXT(c, ANA_SAY_NEXT_FILES);
-    say_heads(c);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_FILES);
+    explain_heads(c);
     return true;
 }

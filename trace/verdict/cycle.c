@@ -66,16 +66,18 @@ static void advise(struct ana_case *c, const size_t *path, size_t n)
         exchanges += p->call->opclass == TRC_OP_SENDRECV;
         locks += waits_for_lock(c, p);
     }
-    c->out->next.id = locks ? ANA_SAY_NEXT_LOCKS : exchanges == n ? ANA_SAY_NEXT_EXCHANGE : ANA_SAY_NOTHING;
+    c->out->next.id = locks            ? ANA_SENTENCE_NEXT_LOCKS
+                      : exchanges == n ? ANA_SENTENCE_NEXT_EXCHANGE
+                                       : ANA_SENTENCE_NOTHING;
 }
 
-static void say_circle(struct ana_case *c, const size_t *path, size_t n)
+static void explain_circle(struct ana_case *c, const size_t *path, size_t n)
 {
-    enum { MOST = 8 }; /* links that are told */
-    ANA_SUMMARY(c, ANA_SAY_CIRCLE, .count = (int64_t)n, .circle = ana_ranks_at(path, n), .who = ana_one_rank(path[0]),
-                .call = call_of(c, path[0]));
+    enum { MOST = 8 }; /* links that are shown */
+    ANA_SUMMARY(c, ANA_SENTENCE_CIRCLE, .count = (int64_t)n, .circle = ana_ranks_at(path, n),
+                .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));
     for (size_t i = 0; i < n && i < MOST; i++)
-        ANA_FACT(c, ANA_SAY_WAITS_FOR, .who = ana_one_rank(path[i]), .others = ana_one_rank(path[(i + 1) % n]),
+        ANA_FACT(c, ANA_SENTENCE_WAITS_FOR, .who = ana_one_rank(path[i]), .others = ana_one_rank(path[(i + 1) % n]),
                  .call = call_of(c, path[i]));
 }
 
@@ -88,13 +90,13 @@ static struct ana_ranks blame_all_with(struct ana_case *c, const struct ana_wait
 }
 
 /* Reports two collectives on different communicators, each lacking ranks that are in the other. */
-static bool say_orders(struct ana_case *c, const size_t *path, size_t n)
+static bool explain_orders(struct ana_case *c, const size_t *path, size_t n)
 {
     const struct ana_waiting *a = ana_rank_waiting(c, path[0]), *b = ana_rank_waiting(c, path[1]);
     if (n != 2 || a->kind != ANA_WAITING_COLLECTIVE || b->kind != ANA_WAITING_COLLECTIVE)
         return false;
-    c->out->next.id = ANA_SAY_NEXT_ORDERS;
-    ANA_SUMMARY(c, ANA_SAY_TWO_ORDERS, .who = blame_all_with(c, a), .call = ana_waiting_call(a),
+    c->out->next.id = ANA_SENTENCE_NEXT_ORDERS;
+    ANA_SUMMARY(c, ANA_SENTENCE_TWO_ORDERS, .who = blame_all_with(c, a), .call = ana_waiting_call(a),
                 .others = blame_all_with(c, b), .other_call = ana_waiting_call(b));
     return true;
 }
@@ -129,14 +131,14 @@ bool ana_find_cycle(struct ana_case *c)
     ana_case_blame_all(c, center == SIZE_MAX ? ana_ranks_at(path, n) : ana_one_rank(center));
     advise(c, path, n);
     if (n == 1)
-        ANA_SUMMARY(c, ANA_SAY_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));
-    else if (!say_orders(c, path, n))
-        say_circle(c, path, n);
+        ANA_SUMMARY(c, ANA_SENTENCE_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));
+    else if (!explain_orders(c, path, n))
+        explain_circle(c, path, n);
     bool outside = false;
     for (size_t i = 0; i < n; i++)
         outside |= !c->rank[path[i]].sure;
     if (outside)
-        ANA_FACT(c, ANA_SAY_OTHER_THREADS);
+        ANA_FACT(c, ANA_SENTENCE_OTHER_THREADS);
     ana_case_doubt_culprits(c);
     return true;
 }

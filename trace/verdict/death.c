@@ -20,23 +20,23 @@ static const struct signal {
     const char *name;
     enum cause cause;
     enum ana_sentence says; /* sentence on a process that caused the signal and was ended by it */
-} signals[] = {{SIGHUP, "SIGHUP", OUTSIDE, ANA_SAY_ENDED_ITSELF},
-               {SIGINT, "SIGINT", OUTSIDE, ANA_SAY_ENDED_ITSELF},
-               {SIGQUIT, "SIGQUIT", OUTSIDE, ANA_SAY_ENDED_ITSELF},
-               {SIGTERM, "SIGTERM", OUTSIDE, ANA_SAY_ENDED_ITSELF},
-               {SIGUSR1, "SIGUSR1", OUTSIDE, ANA_SAY_ENDED_ITSELF},
-               {SIGUSR2, "SIGUSR2", OUTSIDE, ANA_SAY_ENDED_ITSELF},
-               {SIGILL, "SIGILL", ERROR, ANA_SAY_CRASHED},
-               {SIGABRT, "SIGABRT", ERROR, ANA_SAY_CRASHED},
-               {SIGBUS, "SIGBUS", ERROR, ANA_SAY_CRASHED},
-               {SIGFPE, "SIGFPE", ERROR, ANA_SAY_CRASHED},
-               {SIGSEGV, "SIGSEGV", ERROR, ANA_SAY_CRASHED},
-               {SIGSYS, "SIGSYS", OWN, ANA_SAY_CRASHED},
-               {SIGPIPE, "SIGPIPE", OWN, ANA_SAY_ENDED_BY_SIGNAL},
-               {SIGALRM, "SIGALRM", OWN, ANA_SAY_ENDED_BY_SIGNAL},
-               {SIGXCPU, "SIGXCPU", OWN, ANA_SAY_OUT_OF_TIME},
-               {SIGXFSZ, "SIGXFSZ", OWN, ANA_SAY_FILE_TOO_LARGE},
-               {0, "a signal", OUTSIDE, ANA_SAY_CRASHED}};
+} signals[] = {{SIGHUP, "SIGHUP", OUTSIDE, ANA_SENTENCE_ENDED_ITSELF},
+               {SIGINT, "SIGINT", OUTSIDE, ANA_SENTENCE_ENDED_ITSELF},
+               {SIGQUIT, "SIGQUIT", OUTSIDE, ANA_SENTENCE_ENDED_ITSELF},
+               {SIGTERM, "SIGTERM", OUTSIDE, ANA_SENTENCE_ENDED_ITSELF},
+               {SIGUSR1, "SIGUSR1", OUTSIDE, ANA_SENTENCE_ENDED_ITSELF},
+               {SIGUSR2, "SIGUSR2", OUTSIDE, ANA_SENTENCE_ENDED_ITSELF},
+               {SIGILL, "SIGILL", ERROR, ANA_SENTENCE_CRASHED},
+               {SIGABRT, "SIGABRT", ERROR, ANA_SENTENCE_CRASHED},
+               {SIGBUS, "SIGBUS", ERROR, ANA_SENTENCE_CRASHED},
+               {SIGFPE, "SIGFPE", ERROR, ANA_SENTENCE_CRASHED},
+               {SIGSEGV, "SIGSEGV", ERROR, ANA_SENTENCE_CRASHED},
+               {SIGSYS, "SIGSYS", OWN, ANA_SENTENCE_CRASHED},
+               {SIGPIPE, "SIGPIPE", OWN, ANA_SENTENCE_ENDED_BY_SIGNAL},
+               {SIGALRM, "SIGALRM", OWN, ANA_SENTENCE_ENDED_BY_SIGNAL},
+               {SIGXCPU, "SIGXCPU", OWN, ANA_SENTENCE_OUT_OF_TIME},
+               {SIGXFSZ, "SIGXFSZ", OWN, ANA_SENTENCE_FILE_TOO_LARGE},
+               {0, "a signal", OUTSIDE, ANA_SENTENCE_CRASHED}};
 
 /* The row of a signal; the last one for a number that is not in the table. */
 static const struct signal *signal_of(int number)
@@ -52,7 +52,7 @@ const char *ana_signal_name(int number)
     return signal_of(number)->name;
 }
 
-enum ana_sentence ana_signal_says(int number)
+enum ana_sentence ana_signal_sentence(int number)
 {
     return signal_of(number)->says;
 }
@@ -336,7 +336,7 @@ static bool wrote_to_own_pipe(struct ana_case *c, size_t index)
            (stack->flags & both) == both;
 }
 
-struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
+struct ana_deaths ana_deaths_find(struct ana_case *c, unsigned of)
 {
     struct ana_deaths d = {
         .first_ns = INT64_MAX, .last_ns = INT64_MIN, .told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
@@ -375,6 +375,6 @@ struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of)
 
 int64_t ana_first_killed_ns(struct ana_case *c)
 {
-    struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);
+    struct ana_deaths d = ana_deaths_find(c, ANA_OF_DEAD);
     return d.gone && !d.certain ? d.first_ns : INT64_MAX;
 }

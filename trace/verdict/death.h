@@ -28,7 +28,7 @@ bool ana_left_for_error(struct ana_case *c, size_t index);
 /* "SIGSEGV"; "a signal" for a number without a name. */
 const char *ana_signal_name(int number);
 /* The sentence on a process that this signal ended, and that caused it. */
-enum ana_sentence ana_signal_says(int number);
+enum ana_sentence ana_signal_sentence(int number);
 
 /* The first end among the processes that are gone. */
 struct ana_deaths {
@@ -46,10 +46,10 @@ struct ana_deaths {
 /* Ranks to look at, as bits: processes that are gone; all ranks in c->gone. */
 enum ana_deaths_of { ANA_OF_DEAD = 1, ANA_OF_GONE = 2 };
 /* Looks at the ends of the ranks selected by `of`. */
-struct ana_deaths ana_deaths_look(struct ana_case *c, unsigned of);
+struct ana_deaths ana_deaths_find(struct ana_case *c, unsigned of);
 
 /* killed.c: the time, in ns, that a rank had been in its call (*call) or, NULL, outside MPI when it ended. */
-int64_t ana_stood_ns(struct ana_case *c, size_t index, const char **call);
+int64_t ana_still_ns(struct ana_case *c, size_t index, const char **call);
 
 /* The earliest end, in job time, if every process that is gone was killed or told to end; else INT64_MAX. */
 int64_t ana_first_killed_ns(struct ana_case *c);

@@ -35,7 +35,7 @@ bool ana_find_abort(struct ana_case *c)
     c->out->id = ana_left_for_error(c, first) ? ANA_CLASS_DEAD : ANA_CLASS_EARLY_EXIT;
     c->out->confidence = ANA_PROVEN;
     c->out->since_ns = c->members->end_ns - p->rank.end_ns;
-    ANA_SUMMARY(c, ANA_SAY_ABORTED, .who = ana_one_rank(first), .number = trc_head(p->rank.file)->abort_code,
+    ANA_SUMMARY(c, ANA_SENTENCE_ABORTED, .who = ana_one_rank(first), .number = trc_head(p->rank.file)->abort_code,
                 .more = (int64_t)n - 1);
     const int handled = ana_handled_signal(c, first);
     bool overflow;
@@ -95,15 +95,15 @@ static struct ana_ranks others_gone(struct ana_case *c, size_t first)
 }
 
 /* Chooses the sentence on how a rank left, by the end record in its file. */
-static enum ana_sentence say_left(const struct trc_end *end, const char *place)
+static enum ana_sentence explain_left(const struct trc_end *end, const char *place)
 {
     if (end->by == TRC_END_RETURN && place && strncmp(place, "_start", 6) != 0)
-        return ANA_SAY_LEFT_BY_EXIT; /* called from a library whose calls are not seen */
-    static const enum ana_sentence by[TRC_END_WAYS] = {[TRC_END_UNSEEN] = ANA_SAY_LEFT,
-                                                       [TRC_END_EXIT] = ANA_SAY_LEFT_BY_EXIT,
-                                                       [TRC_END_RETURN] = ANA_SAY_LEFT_BY_MAIN,
-                                                       [TRC_END_EXIT_NOW] = ANA_SAY_LEFT_AT_ONCE,
-                                                       [TRC_END_QUICK] = ANA_SAY_LEFT_BY_QUICK};
+        return ANA_SENTENCE_LEFT_BY_EXIT; /* called from a library whose calls are not seen */
+    static const enum ana_sentence by[TRC_END_WAYS] = {[TRC_END_UNSEEN] = ANA_SENTENCE_LEFT,
+                                                       [TRC_END_EXIT] = ANA_SENTENCE_LEFT_BY_EXIT,
+                                                       [TRC_END_RETURN] = ANA_SENTENCE_LEFT_BY_MAIN,
+                                                       [TRC_END_EXIT_NOW] = ANA_SENTENCE_LEFT_AT_ONCE,
+                                                       [TRC_END_QUICK] = ANA_SENTENCE_LEFT_BY_QUICK};
     return by[end->by];
 }
 
@@ -117,25 +117,25 @@ static int signal_of(const struct ana_case *c, size_t index)
     return number;
 }
 
-static enum ana_sentence say_how(struct ana_case *c, size_t index, const char *place, bool overflow)
+static enum ana_sentence explain_how(struct ana_case *c, size_t index, const char *place, bool overflow)
 {
     const struct ana_process *p = &c->members->process[index];
     if (p->traced)
-        return ANA_SAY_HELD_BY_DEBUGGER;
+        return ANA_SENTENCE_HELD_BY_DEBUGGER;
     if (p->stopped)
-        return ANA_SAY_HELD_BY_SIGNAL;
+        return ANA_SENTENCE_HELD_BY_SIGNAL;
     if (p->alive || (!p->by_pid && (c->live || p->rank.state == ANA_RANK_UNKNOWN)))
-        return ANA_SAY_SILENT;
+        return ANA_SENTENCE_SILENT;
     switch (ana_death_of(c, index).how) {
     case ANA_END_CRASHED:
-        return overflow ? ANA_SAY_STACK_FULL : ana_signal_says(signal_of(c, index));
+        return overflow ? ANA_SENTENCE_STACK_FULL : ana_signal_sentence(signal_of(c, index));
     case ANA_END_REFUSED:
-        return ANA_SAY_REFUSED;
+        return ANA_SENTENCE_REFUSED;
     case ANA_END_LEFT:
-        return p->rank.inside && !ana_handled_signal(c, index) ? ANA_SAY_ENDED_BY_MPI
-                                                               : say_left(&trc_head(p->rank.file)->end, place);
+        return p->rank.inside && !ana_handled_signal(c, index) ? ANA_SENTENCE_ENDED_BY_MPI
+                                                               : explain_left(&trc_head(p->rank.file)->end, place);
     default:
-        return ANA_SAY_GONE;
+        return ANA_SENTENCE_GONE;
     }
 }
 
@@ -173,8 +173,8 @@ static bool all_left_alike(struct ana_case *c, const struct ana_fact *fact, size
 {
     const struct trc_end *end = &ana_case_head(c, first)->end;
     const char *name = fact->other_call.name;
-    const bool left = fact->id == ANA_SAY_LEFT_BY_EXIT || fact->id == ANA_SAY_LEFT_AT_ONCE ||
-                      fact->id == ANA_SAY_LEFT_BY_QUICK || fact->id == ANA_SAY_LEFT_BY_MAIN;
+    const bool left = fact->id == ANA_SENTENCE_LEFT_BY_EXIT || fact->id == ANA_SENTENCE_LEFT_AT_ONCE ||
+                      fact->id == ANA_SENTENCE_LEFT_BY_QUICK || fact->id == ANA_SENTENCE_LEFT_BY_MAIN;
     bool alike = left && !fact->call.name && !fact->more && c->count > 1 && c->count == c->members->world_size &&
                  fact->others.n + 1 == c->count;
     for (size_t i = 0; alike && i < c->count; i++) {
@@ -197,61 +197,61 @@ static void say_all_left(struct ana_case *c)
     fact->who = ana_ranks_at(index, n);
     fact->others = (struct ana_ranks){0};
     ana_case_blame_all(c, fact->who);
-    ANA_NEXT(c, fact->number ? ANA_SAY_NEXT_ALL_LEFT : ANA_SAY_NEXT_NO_FINALIZE, .number = fact->number);
+    ANA_NEXT(c, fact->number ? ANA_SENTENCE_NEXT_ALL_LEFT : ANA_SENTENCE_NEXT_NO_FINALIZE, .number = fact->number);
 }
 
-static void say_gone(struct ana_case *c, size_t first)
+static void explain_gone(struct ana_case *c, size_t first)
 {
     const struct ana_process *p = &c->members->process[first];
     const struct trc_end *end = &trc_head(p->rank.file)->end;
     bool overflow = false;
-    struct ana_fact fact = {ANA_SAY_GONE, .who = ana_one_rank(first), .number = end->code};
+    struct ana_fact fact = {ANA_SENTENCE_GONE, .who = ana_one_rank(first), .number = end->code};
     fact.of = !ana_case_known(c, first) || c->members->process[first].rank.off;
     fact.other_name = place_of_end(c, first, &overflow);
-    fact.id = say_how(c, first, fact.other_name, overflow);
+    fact.id = explain_how(c, first, fact.other_name, overflow);
     char site[ANA_CALLER] = "";
-    if (fact.id == ANA_SAY_REFUSED && !fact.other_name) /* killed before its stack was taken */
+    if (fact.id == ANA_SENTENCE_REFUSED && !fact.other_name) /* killed before its stack was taken */
         ana_site_words(c->job, first, p->rank.inside_sig->site, site, sizeof site);
     fact.other_name = *site ? ana_case_text(c, site) : fact.other_name;
     fact.call = last_call(c, first, &fact.other_call);
     fact.others = others_gone(c, first);
-    fact.name = fact.id == ANA_SAY_ENDED_BY_MPI ? error_words(c, end) : ana_signal_name(signal_of(c, first));
+    fact.name = fact.id == ANA_SENTENCE_ENDED_BY_MPI ? error_words(c, end) : ana_signal_name(signal_of(c, first));
     fact.more = ana_handled_signal(c, first);
     c->out->summary = fact;
     if (all_left_alike(c, &fact, first))
         say_all_left(c);
-    if (end->message[0] && fact.id != ANA_SAY_ENDED_BY_MPI)
-        ANA_FACT(c, ANA_SAY_LAST_WORDS, .name = ana_case_text(c, end->message));
-    if (fact.id == ANA_SAY_REFUSED || fact.id == ANA_SAY_ENDED_BY_MPI)
-        ANA_NEXT(c, ANA_SAY_NEXT_REFUSED);
-    if (fact.id == ANA_SAY_FILE_TOO_LARGE || fact.id == ANA_SAY_OUT_OF_TIME)
-        ANA_NEXT(c, ANA_SAY_NEXT_LIMIT);
+    if (end->message[0] && fact.id != ANA_SENTENCE_ENDED_BY_MPI)
+        ANA_FACT(c, ANA_SENTENCE_LAST_WORDS, .name = ana_case_text(c, end->message));
+    if (fact.id == ANA_SENTENCE_REFUSED || fact.id == ANA_SENTENCE_ENDED_BY_MPI)
+        ANA_NEXT(c, ANA_SENTENCE_NEXT_REFUSED);
+    if (fact.id == ANA_SENTENCE_FILE_TOO_LARGE || fact.id == ANA_SENTENCE_OUT_OF_TIME)
+        ANA_NEXT(c, ANA_SENTENCE_NEXT_LIMIT);
     if (p->traced || p->stopped)
-        ANA_NEXT(c, p->traced ? ANA_SAY_NEXT_DEBUGGER : ANA_SAY_NEXT_STOPPED, .number = p->rank.pid,
+        ANA_NEXT(c, p->traced ? ANA_SENTENCE_NEXT_DEBUGGER : ANA_SENTENCE_NEXT_STOPPED, .number = p->rank.pid,
                  .name = p->rank.host);
 }
 
 /* Adds what the ends of the others tell of the first one. */
-static void say_others(struct ana_case *c, const struct ana_deaths *d, int64_t since)
+static void explain_others(struct ana_case *c, const struct ana_deaths *d, int64_t since)
 {
     const struct ana_rank *first = &c->members->process[d->first].rank;
     if (ana_death_of(c, d->first).how != ANA_END_VANISHED || first->state != ANA_RANK_DEAD || c->live)
         return;
     if (trc_head(first->file)->end.watched >> (SIGSEGV - 1) & 1) /* a full stack leaves no room for a handler */
-        ANA_FACT(c, ANA_SAY_UNNOTED);
+        ANA_FACT(c, ANA_SENTENCE_UNNOTED);
     if (d->told) {
         const struct ana_rank *teller = &c->members->process[d->teller].rank;
         const struct trc_end *end = &trc_head(teller->file)->end;
         if (end->memory_kills > end->memory_before && strcmp(teller->host, first->host) == 0)
-            ANA_FACT(c, ANA_SAY_MEMORY_KILLS, .count = (int64_t)(end->memory_kills - end->memory_before),
+            ANA_FACT(c, ANA_SENTENCE_MEMORY_KILLS, .count = (int64_t)(end->memory_kills - end->memory_before),
                      .name = first->host);
-        ANA_FACT(c, d->lost ? ANA_SAY_OTHERS_LOST : ANA_SAY_OTHERS_TOLD, .name = ana_signal_name(end->signal),
+        ANA_FACT(c, d->lost ? ANA_SENTENCE_OTHERS_LOST : ANA_SENTENCE_OTHERS_TOLD, .name = ana_signal_name(end->signal),
                  .other_name = end->sender_name, .time = d->told_ns - first->end_ns);
     } else if (d->ahead_ns) {
-        ANA_FACT(c, ANA_SAY_SEEN_FIRST, .time = d->ahead_ns);
+        ANA_FACT(c, ANA_SENTENCE_SEEN_FIRST, .time = d->ahead_ns);
     } else if (c->rank[d->first].gone) {
         /* A stopped process that was killed with the others looks the same: its heartbeat ended before theirs. */
-        ANA_FACT(c, ANA_SAY_HEART_FIRST, .time = since);
+        ANA_FACT(c, ANA_SENTENCE_HEART_FIRST, .time = since);
     }
 }
 
@@ -268,8 +268,8 @@ static void fill(struct ana_case *c, const struct ana_deaths *d, enum ana_confid
         since = c->members->end_ns - p->heartbeat_ns;
     c->out->since_ns = since > 0 ? since : 0;
     ana_case_blame(c, d->first);
-    say_gone(c, d->first);
-    say_others(c, d, c->out->since_ns);
+    explain_gone(c, d->first);
+    explain_others(c, d, c->out->since_ns);
 }
 
 /* A job that hung is killed, and on a busy machine that takes seconds: then the rank that ended first is not the cause.
@@ -290,13 +290,13 @@ static bool others_there_are_heard(const struct ana_case *c, size_t index)
     return false;
 }
 
-static void say_silent(struct ana_case *c, size_t index)
+static void explain_silent(struct ana_case *c, size_t index)
 {
     const struct ana_process *p = &c->members->process[index];
-    ANA_FACT(c, ANA_SAY_UNSEEN, .time = p->silent_ns);
+    ANA_FACT(c, ANA_SENTENCE_UNSEEN, .time = p->silent_ns);
     if (others_there_are_heard(c, index))
-        ANA_FACT(c, ANA_SAY_OTHERS_HEARD, .name = p->host);
-    ANA_NEXT(c, ANA_SAY_NEXT_EXISTS, .number = p->rank.pid, .name = p->host);
+        ANA_FACT(c, ANA_SENTENCE_OTHERS_HEARD, .name = p->host);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_EXISTS, .number = p->rank.pid, .name = p->host);
 }
 
 static bool is_anybody_gone(const struct ana_case *c)
@@ -309,11 +309,11 @@ static bool is_anybody_gone(const struct ana_case *c)
 
 bool ana_find_gone(struct ana_case *c)
 {
-    struct ana_deaths d = ana_deaths_look(c, c->live ? ANA_OF_GONE : ANA_OF_GONE | ANA_OF_DEAD);
+    struct ana_deaths d = ana_deaths_find(c, c->live ? ANA_OF_GONE : ANA_OF_GONE | ANA_OF_DEAD);
     if (!is_anybody_gone(c) || d.gone == 0 || ana_hung_before(c, d.first_ns))
         return false;
     if (d.first == SIZE_MAX) {
-        ana_say_killed(c, &d, d.told == d.gone ? ANA_PROVEN : ANA_POSSIBLE);
+        ana_explain_killed(c, &d, d.told == d.gone ? ANA_PROVEN : ANA_POSSIBLE);
         return true;
     }
     const struct ana_process *p = &c->members->process[d.first];
@@ -335,7 +335,7 @@ bool ana_find_gone(struct ana_case *c)
          : doubt && !others_there_are_heard(c, d.first) ? ANA_POSSIBLE
                                                         : ANA_LIKELY);
     if (silent)
-        say_silent(c, d.first);
+        explain_silent(c, d.first);
     return true;
 }
 
@@ -343,7 +343,7 @@ bool ana_died_first(struct ana_case *c)
 {
     if (c->live)
         return false;
-    struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);
+    struct ana_deaths d = ana_deaths_find(c, ANA_OF_DEAD);
     return d.first != SIZE_MAX && d.in_turn && !ana_hung_before(c, d.first_ns);
 }
 
@@ -361,7 +361,7 @@ static bool all_stood_still(struct ana_case *c)
     const char *call;
     for (size_t i = 0; i < c->count; i++)
         if (c->members->process[i].rank.state == ANA_RANK_DEAD && !ana_rank_blocked(c, i) &&
-            (ana_stood_ns(c, i, &call) < c->rules.proof_ns || call))
+            (ana_still_ns(c, i, &call) < c->rules.proof_ns || call))
             return false;
     return true;
 }
@@ -369,7 +369,7 @@ static bool all_stood_still(struct ana_case *c)
 /* All ended at about one time, and nothing hung before: one rank took the others along, or all were killed. */
 bool ana_find_killed(struct ana_case *c)
 {
-    struct ana_deaths d = ana_deaths_look(c, ANA_OF_DEAD);
+    struct ana_deaths d = ana_deaths_find(c, ANA_OF_DEAD);
     if (d.gone == 0)
         return false;
     if (d.first != SIZE_MAX) {
@@ -379,9 +379,9 @@ bool ana_find_killed(struct ana_case *c)
     }
     if (d.told < d.gone && any_unknown(c))
         return false; /* it may have hung before */
-    ana_say_killed(c, &d,
-                   d.told == d.gone                    ? ANA_PROVEN
-                   : all_stood_still(c) && !d.ahead_ns ? ANA_LIKELY
-                                                       : ANA_POSSIBLE);
+    ana_explain_killed(c, &d,
+                       d.told == d.gone                    ? ANA_PROVEN
+                       : all_stood_still(c) && !d.ahead_ns ? ANA_LIKELY
+                                                           : ANA_POSSIBLE);
     return true;
 }

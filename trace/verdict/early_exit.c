@@ -45,7 +45,7 @@ static bool is_extra_call(struct ana_case *c, const struct left *left, bool *hal
     return inside > 0 && !g->nowhere && g->missing_count >= 2 && inside <= g->missing_count;
 }
 
-static bool say_left(struct ana_case *c, const struct left *left)
+static bool explain_left(struct ana_case *c, const struct left *left)
 {
     size_t waiter = left->first->index;
     bool half = false, extra = is_extra_call(c, left, &half);
@@ -63,7 +63,7 @@ static bool say_left(struct ana_case *c, const struct left *left)
     if (!extra || half)
         ana_case_blame_all(c, gone);
     ana_case_doubt_culprits(c);
-    ANA_SUMMARY(c, extra ? ANA_SAY_ONE_CALL_MORE : ANA_SAY_LEFT_EARLY, .who = gone, .others = stay,
+    ANA_SUMMARY(c, extra ? ANA_SENTENCE_ONE_CALL_MORE : ANA_SENTENCE_LEFT_EARLY, .who = gone, .others = stay,
                 .more = extra ? 0 : (int64_t)left->waiters - 1, .of = n && ana_case_ended(c, index[0]),
                 .call = ana_waiting_call(left->first), .comm = left->first->comm);
     return true;
@@ -74,5 +74,5 @@ bool ana_find_early_exit(struct ana_case *c)
     struct left left = {.by = ana_case_room(c), .edges = ana_case_room(c), .lasted_ns = INT64_MAX};
     if (left.by && left.edges)
         look_for_waiters(c, &left);
-    return left.first && say_left(c, &left);
+    return left.first && explain_left(c, &left);
 }

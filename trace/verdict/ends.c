@@ -5,7 +5,7 @@
 /* Limits for MPI_Init: on a busy machine it may take many seconds, and on many hosts a minute. */
 #define START_NS   INT64_C(30000000000) /* least duration of a start, or twice hang_ns, while no rank has come out */
 #define FOLLOW_NS  INT64_C(10000000000) /* .. and the least, or hang_ns, once a rank has */
-#define EARLY_NS   INT64_C(5000000000)  /* a slow start that has lasted so long is told as a wait */
+#define EARLY_NS   INT64_C(5000000000)  /* a slow start that has lasted so long is shown as a wait */
 #define IDLE_SHARE 0.05                 /* share of a core: a process that has finalized and uses more is busy */
 
 /* Time that the rank has been blocked in a call of this class, after the end of the job that it has been in it; -1: it
@@ -84,25 +84,25 @@ bool ana_case_starting(const struct ana_case *c)
     return youngest < start_limit(c, left) && !somebody_gone(c);
 }
 
-/* Tells who does not come out of this door. */
-static void say_inside(struct ana_case *c, const struct door *door, enum ana_sentence next)
+/* Explains who does not leave this call. */
+static void explain_inside(struct ana_case *c, const struct door *door, enum ana_sentence next)
 {
     struct ana_ranks inside = ana_ranks_at(door->index, door->inside);
     if (door->past)
         ana_case_blame_all(c, inside);
-    ANA_SUMMARY(c, door->past ? ANA_SAY_SOME_INSIDE : ANA_SAY_ALL_INSIDE, .who = inside, .call = {.name = door->call},
-                .number = (int64_t)(door->past ? door->past : door->inside));
+    ANA_SUMMARY(c, door->past ? ANA_SENTENCE_SOME_INSIDE : ANA_SENTENCE_ALL_INSIDE, .who = inside,
+                .call = {.name = door->call}, .number = (int64_t)(door->past ? door->past : door->inside));
     ANA_NEXT(c, next);
 }
 
-void ana_say_absent(struct ana_case *c, size_t absent, const char *call, size_t inside)
+void ana_explain_absent(struct ana_case *c, size_t absent, const char *call, size_t inside)
 {
     enum { MOST = 4 }; /* ranks listed one by one */
-    ANA_SUMMARY(c, ANA_SAY_NOT_STARTED, .absent = absent < MOST ? absent : MOST, .count = (int64_t)absent,
+    ANA_SUMMARY(c, ANA_SENTENCE_NOT_STARTED, .absent = absent < MOST ? absent : MOST, .count = (int64_t)absent,
                 .more = absent > MOST ? (int64_t)absent - MOST : 0, .call = {.name = call}, .number = (int64_t)inside,
                 .other_number = (int64_t)c->members->world_size);
-    ANA_FACT(c, ANA_SAY_NO_FILE, .count = (int64_t)absent);
-    ANA_NEXT(c, ANA_SAY_NEXT_BEFORE_START);
+    ANA_FACT(c, ANA_SENTENCE_NO_FILE, .count = (int64_t)absent);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_BEFORE_START);
 }
 
 /* Settles on a start that hangs or, after a while, on one that is slow. */
@@ -127,20 +127,20 @@ static bool stuck_in_init(struct ana_case *c, const struct door *door)
         return false;
     }
     if (!door->past)
-        ANA_FACT(c, ANA_SAY_SLOW_START, .time = start_limit(c, false));
+        ANA_FACT(c, ANA_SENTENCE_SLOW_START, .time = start_limit(c, false));
     if (absent)
-        ana_say_absent(c, absent, door->call, door->inside);
+        ana_explain_absent(c, absent, door->call, door->inside);
     else
-        say_inside(c, door, ANA_SAY_NEXT_START);
+        explain_inside(c, door, ANA_SENTENCE_NEXT_START);
     return true;
 }
 
-bool ana_say_killed_at_start(struct ana_case *c)
+bool ana_explain_killed_at_start(struct ana_case *c)
 {
     struct door door;
     const size_t absent = open_door(c, TRC_OP_INIT, &door) && !door.past ? ana_blame_absent(c) : 0;
     if (absent)
-        ana_say_absent(c, absent, door.call, door.inside);
+        ana_explain_absent(c, absent, door.call, door.inside);
     return absent;
 }
 
@@ -152,7 +152,7 @@ static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
     if (door->inside < left || c->count < c->members->world_size ||
         !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
-    say_inside(c, door, ANA_SAY_NEXT_FINALIZE);
+    explain_inside(c, door, ANA_SENTENCE_NEXT_FINALIZE);
     return true;
 }
 
@@ -182,8 +182,8 @@ bool ana_find_living_on(struct ana_case *c)
         !ana_case_settle(c, ANA_CLASS_LIVES_ON, ANA_LIKELY, lasted))
         return false;
     ana_case_blame_all(c, ana_ranks_at(index, n));
-    ANA_SUMMARY(c, ANA_SAY_LIVES_ON, .who = ANA_CULPRITS);
-    ANA_FACT(c, ANA_SAY_ALL_FINALIZED);
+    ANA_SUMMARY(c, ANA_SENTENCE_LIVES_ON, .who = ANA_CULPRITS);
+    ANA_FACT(c, ANA_SENTENCE_ALL_FINALIZED);
     return true;
 }
 
@@ -216,9 +216,9 @@ bool ana_find_alone(struct ana_case *c)
         return false;
     c->out->state = ANA_VERDICT_UNKNOWN;
     c->out->confidence = ANA_LIKELY;
-    ANA_SUMMARY(c, ANA_SAY_ALONE, .count = (int64_t)c->count, .name = c->members->mpi);
-    ANA_FACT(c, ANA_SAY_KNOWS_NOBODY);
-    ANA_NEXT(c, ANA_SAY_NEXT_LAUNCHER);
+    ANA_SUMMARY(c, ANA_SENTENCE_ALONE, .count = (int64_t)c->count, .name = c->members->mpi);
+    ANA_FACT(c, ANA_SENTENCE_KNOWS_NOBODY);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_LAUNCHER);
     return true;
 }
 
@@ -232,7 +232,7 @@ static uint32_t world_of_children(const struct ana_case *c, size_t index, const 
     return child == SIZE_MAX ? 0 : c->members->process[child].rank.world;
 }
 
-void ana_say_children(struct ana_case *c)
+void ana_explain_children(struct ana_case *c)
 {
     const struct trc_comm *comm;
     uint64_t created;
@@ -244,6 +244,6 @@ void ana_say_children(struct ana_case *c)
             if (!n || world <= told)
                 continue;
             told = world;
-            ANA_FACT(c, ANA_SAY_CHILDREN, .who = {.first = first, .n = n}, .site = {i, comm->site});
+            ANA_FACT(c, ANA_SENTENCE_CHILDREN, .who = {.first = first, .n = n}, .site = {i, comm->site});
         }
 }

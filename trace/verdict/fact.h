@@ -10,7 +10,7 @@ struct trc_comm;
 struct trc_sig;
 
 enum ana_sentence {
-#define SENTENCE(id, words) ANA_SAY_##id,
+#define SENTENCE(id, words) ANA_SENTENCE_##id,
 #include "trace/verdict/sentences.def"
 #undef SENTENCE
     ANA_SENTENCES
@@ -40,7 +40,7 @@ static inline size_t ana_rank_at(struct ana_ranks ranks, size_t i)
     return ranks.index ? ranks.index[i] : ranks.first + i;
 }
 
-/* A call of a rank.  `sig` NULL: only its name is told. */
+/* A call of a rank.  `sig` NULL: only its name is known. */
 struct ana_call {
     const char *name; /* NULL: no call */
     enum trc_opclass opclass;
@@ -75,7 +75,7 @@ struct ana_finding {
     size_t absents; /* culprits without a file, by their ranks in the first world: the first few */
     int32_t absent[ANA_ABSENTS];
     struct ana_fact summary;
-    struct ana_fact next; /* advice on where to look; ANA_SAY_NOTHING: the advice of its class */
+    struct ana_fact next; /* advice on where to look; ANA_SENTENCE_NOTHING: the advice of its class */
     size_t facts;
     struct ana_fact fact[ANA_FACTS_MOST]; /* the evidence */
 };

@@ -28,11 +28,12 @@ bool ana_find_failed(struct ana_case *c)
         if (!first)
             continue;
         if (ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_LIKELY, g->lasted_ns)) {
-            ANA_SUMMARY(c, ANA_SAY_FAILED_THERE, .who = ANA_CULPRITS, .comm = g->comm, .call = {.name = g->call.name},
-                        .others = ana_one_rank(g->call.index), .more = (int64_t)g->inside - 1);
-            ANA_FACT(c, ANA_SAY_CALLED_AT, .who = ana_one_rank(c->out->culprit[0]), .call = {.name = first->call->name},
-                     .site = {c->out->culprit[0], first->sig.site});
-            c->out->next.id = ANA_SAY_NEXT_FAILED;
+            ANA_SUMMARY(c, ANA_SENTENCE_FAILED_THERE, .who = ANA_CULPRITS, .comm = g->comm,
+                        .call = {.name = g->call.name}, .others = ana_one_rank(g->call.index),
+                        .more = (int64_t)g->inside - 1);
+            ANA_FACT(c, ANA_SENTENCE_CALLED_AT, .who = ana_one_rank(c->out->culprit[0]),
+                     .call = {.name = first->call->name}, .site = {c->out->culprit[0], first->sig.site});
+            c->out->next.id = ANA_SENTENCE_NEXT_FAILED;
             return true;
         }
         c->out->culprits = 0;
@@ -41,7 +42,7 @@ bool ana_find_failed(struct ana_case *c)
 }
 
 /* Adds the calls of blocked callbacks to the facts, and blames their ranks if nobody else is to blame. */
-static void say_callbacks(struct ana_case *c)
+static void explain_callbacks(struct ana_case *c)
 {
     const struct ana_waiting *first = NULL;
     size_t *index = ana_case_room(c), n = 0;
@@ -55,25 +56,25 @@ static void say_callbacks(struct ana_case *c)
     if (!first)
         return;
     const char *name = trc_call(ana_case_file(c, first->index), first->nested->call)->name;
-    ANA_FACT(c, ANA_SAY_CALLS_BACK, .who = ana_ranks_at(index, n), .call = {.name = name},
+    ANA_FACT(c, ANA_SENTENCE_CALLS_BACK, .who = ana_ranks_at(index, n), .call = {.name = name},
              .other_call = {.name = first->call->name}, .site = {first->index, first->nested->site});
     if (c->out->culprits == 0)
         ana_case_blame_all(c, ana_ranks_at(index, n));
     if (ana_is_culprit(c->out, first->index))
-        ANA_NEXT(c, ANA_SAY_NEXT_CALLS_BACK, .call = {.name = name});
+        ANA_NEXT(c, ANA_SENTENCE_NEXT_CALLS_BACK, .call = {.name = name});
 }
 
-void ana_say_failed(struct ana_case *c)
+void ana_explain_failed(struct ana_case *c)
 {
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
         const struct ana_last_events *events = ana_case_last_events(c, index);
         if (!events->failed.call)
             continue;
-        if (events->since_failed < SOON && c->out->next.id == ANA_SAY_NOTHING)
-            c->out->next.id = ANA_SAY_NEXT_FAILED;
-        ANA_FACT(c, ANA_SAY_FAILED_BEFORE, .who = ana_one_rank(index), .call = {.name = events->failed.call->name},
+        if (events->since_failed < SOON && c->out->next.id == ANA_SENTENCE_NOTHING)
+            c->out->next.id = ANA_SENTENCE_NEXT_FAILED;
+        ANA_FACT(c, ANA_SENTENCE_FAILED_BEFORE, .who = ana_one_rank(index), .call = {.name = events->failed.call->name},
                  .site = {index, events->failed.sig.site});
     }
-    say_callbacks(c);
+    explain_callbacks(c);
 }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ana_kept {
-    struct ana_kept *before;
+struct ana_stored {
+    struct ana_stored *before;
 };
 
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
@@ -57,8 +57,8 @@ void ana_case_blame(struct ana_case *c, size_t index)
     grown[at] = index;
 }
 
-void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, size_t n, const struct ana_difference *d,
-                             struct ana_fact fact)
+void ana_case_explain_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
+                                 const struct ana_difference *d, struct ana_fact fact)
 {
     bool tie = d->odds * 2 == n;
     size_t others = n - d->odds;
@@ -69,7 +69,7 @@ void ana_case_say_difference(struct ana_case *c, const struct ana_agreed *all, s
     fact.others = ana_one_rank(all[d->usual].who);
     fact.more = tie || others == 1 ? 0 : (int64_t)others;
     c->out->summary = fact;
-    ANA_FACT(c, ANA_SAY_SAME_PLACE, .number = fact.number, .comm = fact.comm);
+    ANA_FACT(c, ANA_SENTENCE_SAME_PLACE, .number = fact.number, .comm = fact.comm);
 }
 
 void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)
@@ -80,9 +80,9 @@ void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)
 
 /* ---- memory that lives as long as the case ----------------------------------------------------------------------- */
 
-void *ana_case_keep(struct ana_case *c, size_t size)
+void *ana_case_alloc(struct ana_case *c, size_t size)
 {
-    struct ana_kept *kept = calloc(1, sizeof *kept + size);
+    struct ana_stored *kept = calloc(1, sizeof *kept + size);
     if (!kept) {
         c->memory = true;
         return NULL;
@@ -92,10 +92,10 @@ void *ana_case_keep(struct ana_case *c, size_t size)
     return kept + 1;
 }
 
-void ana_case_free_kept(struct ana_case *c)
+void ana_case_free_memory(struct ana_case *c)
 {
     while (c->kept) {
-        struct ana_kept *before = c->kept->before;
+        struct ana_stored *before = c->kept->before;
         free(c->kept);
         c->kept = before;
     }
@@ -126,12 +126,12 @@ void ana_case_doubt_culprits(struct ana_case *c)
 
 size_t *ana_case_room(struct ana_case *c)
 {
-    return ana_case_keep(c, (c->count + 1) * sizeof(size_t));
+    return ana_case_alloc(c, (c->count + 1) * sizeof(size_t));
 }
 
 struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t n)
 {
-    size_t *kept = n ? ana_case_keep(c, n * sizeof *kept) : NULL;
+    size_t *kept = n ? ana_case_alloc(c, n * sizeof *kept) : NULL;
     if (kept)
         memcpy(kept, index, n * sizeof *kept);
     return (struct ana_ranks){.index = kept, .n = kept ? n : 0};
@@ -139,6 +139,6 @@ struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t 
 
 const char *ana_case_text(struct ana_case *c, const char *text)
 {
-    char *kept = ana_case_keep(c, strlen(text) + 1);
+    char *kept = ana_case_alloc(c, strlen(text) + 1);
     return kept ? strcpy(kept, text) : NULL;
 }

@@ -41,8 +41,8 @@ static void add_wait(struct ana_case *c, struct ana_gpu *gpu, size_t index, cons
     }
 }
 
-/* Takes one rank's table. */
-static void take(struct ana_case *c, struct ana_gpu *gpu, size_t index)
+/* Adds one rank's table. */
+static void add_table(struct ana_case *c, struct ana_gpu *gpu, size_t index)
 {
     const struct ana_rank *r = &c->members->process[index].rank;
     for (size_t i = 0; i < trc_gpu_ops(r->file); i++) {
@@ -209,7 +209,7 @@ static void find_missing(struct ana_case *c, struct ana_gpu *gpu, struct ana_gpu
 static void make_meets(struct ana_case *c, struct ana_gpu *gpu)
 {
     ana_sort(gpu->wait, gpu->waits, sizeof *gpu->wait, by_place);
-    gpu->meet = ana_case_keep(c, gpu->waits * sizeof *gpu->meet);
+    gpu->meet = ana_case_alloc(c, gpu->waits * sizeof *gpu->meet);
     for (size_t i = 0; gpu->meet && i < gpu->waits; i++) {
         struct ana_gpu_wait *w = &gpu->wait[i];
         if (i == 0 || by_meeting(w, w - 1) != 0)
@@ -232,7 +232,7 @@ static void make_meets(struct ana_case *c, struct ana_gpu *gpu)
 /* Finds for each operation the one that it is behind on its stream. */
 static void make_order(struct ana_case *c, struct ana_gpu *gpu)
 {
-    gpu->order = ana_case_keep(c, gpu->waits * sizeof *gpu->order);
+    gpu->order = ana_case_alloc(c, gpu->waits * sizeof *gpu->order);
     if (!gpu->order)
         return;
     for (size_t i = 0; i < gpu->waits; i++)
@@ -249,7 +249,7 @@ static void make_order(struct ana_case *c, struct ana_gpu *gpu)
 
 bool ana_case_gpu(struct ana_case *c)
 {
-    struct ana_gpu *gpu = c->gpu = ana_case_keep(c, sizeof *gpu);
+    struct ana_gpu *gpu = c->gpu = ana_case_alloc(c, sizeof *gpu);
     if (!gpu)
         return false;
     ana_map_init(&gpu->member, sizeof(size_t));
@@ -258,11 +258,11 @@ bool ana_case_gpu(struct ana_case *c)
     gpu->room = ana_case_room(c);
     for (size_t i = 0; i < c->count; i++)
         if (trc_gpu(ana_case_file(c, i)))
-            take(c, gpu, i);
+            add_table(c, gpu, i);
     if (c->memory || gpu->waits == 0)
         return !c->memory;
     find_members(c, gpu);
-    gpu->sig = ana_case_keep(c, c->count * sizeof *gpu->sig);
+    gpu->sig = ana_case_alloc(c, c->count * sizeof *gpu->sig);
     make_meets(c, gpu);
     make_order(c, gpu);
     for (size_t i = 0; i < gpu->meets; i++) {

@@ -89,7 +89,7 @@ struct ana_gpu_wait *ana_gpu_at(const struct ana_gpu *gpu, size_t at, size_t ind
  * behind other work on their streams, that work may just take long. */
 bool ana_gpu_is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
 /* gpu_find.c: a message whose other end was not called, as the summary of a finding. */
-void ana_gpu_say_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
+void ana_gpu_explain_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
 /* gpu_find.c: a fact about a collective or message; the finding's culprits name the ranks. */
 struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *meet,
                              enum ana_sentence id);

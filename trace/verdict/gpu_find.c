@@ -2,7 +2,7 @@
 #include "trace/verdict/gpu.h"
 #include "trace/verdict/life.h"
 
-static void say(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
+static void explain(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
 {
     c->out->summary = summary;
     ANA_NEXT(c, next);
@@ -21,7 +21,7 @@ struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu
 
 static void add_place(struct ana_case *c, const struct ana_gpu_meet *m)
 {
-    enum ana_sentence id = ana_gpu_is_message(m) ? ANA_SAY_DEVICE_MESSAGE_PLACE : ANA_SAY_COLLECTIVE_NUMBER;
+    enum ana_sentence id = ana_gpu_is_message(m) ? ANA_SENTENCE_DEVICE_MESSAGE_PLACE : ANA_SENTENCE_COLLECTIVE_NUMBER;
     ANA_FACT(c, id, .number = (int64_t)m->sequence + 1, .comm = m->comm, .time = m->lasted_ns);
 }
 
@@ -58,13 +58,13 @@ static bool error_of(const struct ana_case *c, size_t index, struct ana_fact *ou
     const struct trc_file *file = ana_case_file(c, index);
     const struct trc_gpu_head *head = trc_gpu(file);
     if (head && head->watch == TRC_GPU_WATCH_STOPPED && head->error) {
-        *out = (struct ana_fact){ANA_SAY_DEVICE_DRIVER_ERROR, .number = head->error};
+        *out = (struct ana_fact){ANA_SENTENCE_DEVICE_DRIVER_ERROR, .number = head->error};
         return true;
     }
     for (size_t k = trc_gpu_ops(file); k-- > 0;) {
         const struct trc_gpu_op *op = trc_gpu_op(file, k);
         if (op->flags & TRC_GPU_ASYNC_ERROR) {
-            *out = (struct ana_fact){ANA_SAY_DEVICE_NCCL_ERROR, .name = trc_gpu_result_name(op->result),
+            *out = (struct ana_fact){ANA_SENTENCE_DEVICE_NCCL_ERROR, .name = trc_gpu_result_name(op->result),
                                      .other_comm = trc_comm(file, op->comm)};
             return true;
         }
@@ -102,7 +102,7 @@ static bool find_error(struct ana_case *c, struct ana_gpu *gpu)
         c->out->confidence = ANA_LIKELY;
         ana_case_blame_all(c, ana_ranks_at(gpu->room, errors));
     }
-    say(c, first, ANA_SAY_DEVICE_ERROR_NEXT);
+    explain(c, first, ANA_SENTENCE_DEVICE_ERROR_NEXT);
     return true;
 }
 
@@ -166,11 +166,12 @@ static struct absence find_absence(struct ana_case *c, struct ana_gpu *gpu, cons
     return a;
 }
 
-void ana_gpu_say_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+void ana_gpu_explain_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
     const struct ana_gpu_wait *w = &gpu->wait[m->first];
     bool in = m->to == w->comm->def.rank;
-    struct ana_fact fact = ana_gpu_fact(c, gpu, m, in ? ANA_SAY_DEVICE_NOT_SENT : ANA_SAY_DEVICE_NOT_RECEIVED);
+    struct ana_fact fact =
+        ana_gpu_fact(c, gpu, m, in ? ANA_SENTENCE_DEVICE_NOT_SENT : ANA_SENTENCE_DEVICE_NOT_RECEIVED);
     const struct ana_waiting *waiting = ana_rank_waiting(c, m->missing[0]);
     fact.who = ana_one_rank(w->index);
     fact.others = ana_one_rank(m->missing[0]);
@@ -185,15 +186,15 @@ void ana_gpu_say_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const 
 static struct ana_fact missing_fact(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
                                     const struct absence *a)
 {
-    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_NOT_COME);
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SENTENCE_NOT_COME);
     if (m->missing_count == 0) {
-        fact.id = ANA_SAY_DEVICE_NOWHERE;
+        fact.id = ANA_SENTENCE_DEVICE_NOWHERE;
         fact.more = (int64_t)m->nowhere;
     } else if (a->failed) {
-        fact.id = ANA_SAY_DEVICE_FAILED;
+        fact.id = ANA_SENTENCE_DEVICE_FAILED;
         fact.name = trc_gpu_result_name(a->result);
     } else if (a->left) {
-        fact.id = ANA_SAY_DEVICE_GIVEN_UP;
+        fact.id = ANA_SENTENCE_DEVICE_GIVEN_UP;
     } else if (m->missing_count == 1 && ana_rank_waiting(c, m->missing[0])) {
         fact.other_call = ana_waiting_call(ana_rank_waiting(c, m->missing[0]));
     }
@@ -220,7 +221,7 @@ static bool find_missing(struct ana_case *c, struct ana_gpu *gpu, const struct a
                 never ? m->missing_count : a.outside, !waits))
         return false;
     if (ana_gpu_is_message(m)) {
-        ana_gpu_say_unmatched(c, gpu, m);
+        ana_gpu_explain_unmatched(c, gpu, m);
     } else {
         c->out->summary = missing_fact(c, gpu, m, &a);
         add_place(c, m);
@@ -244,12 +245,12 @@ static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct a
     if (!behind || may_take_long(c, gpu, m) ||
         !settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
-    c->out->summary = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_NOT_ENQUEUED);
+    c->out->summary = ana_gpu_fact(c, gpu, m, ANA_SENTENCE_DEVICE_NOT_ENQUEUED);
     c->out->summary.call = ana_gpu_call_of(c, behind);
     if (behind->op->state != TRC_GPU_CALLED) {
-        c->out->summary.id = ANA_SAY_DEVICE_BEHIND;
+        c->out->summary.id = ANA_SENTENCE_DEVICE_BEHIND;
         c->out->summary.count = (int64_t)started;
-        ANA_NEXT(c, ANA_SAY_DEVICE_BEHIND_NEXT, .handle = behind->op->stream);
+        ANA_NEXT(c, ANA_SENTENCE_DEVICE_BEHIND_NEXT, .handle = behind->op->stream);
     }
     add_place(c, m);
     return true;
@@ -267,9 +268,9 @@ static bool find_inside(struct ana_case *c, struct ana_gpu *gpu, const struct an
     size_t n = some ? ana_gpu_waiting_in(gpu, m) : 0;
     if (!settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
-    struct ana_fact fact = ana_gpu_fact(c, gpu, m, some ? ANA_SAY_DEVICE_NOT_OUT : ANA_SAY_DEVICE_INSIDE);
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, some ? ANA_SENTENCE_DEVICE_NOT_OUT : ANA_SENTENCE_DEVICE_INSIDE);
     fact.size = gpu->wait[m->first].op->bytes;
-    say(c, fact, ANA_SAY_DEVICE_INSIDE_NEXT);
+    explain(c, fact, ANA_SENTENCE_DEVICE_INSIDE_NEXT);
     add_place(c, m);
     return true;
 }
@@ -294,13 +295,13 @@ static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
     }
     if (n == 0 || !settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, lasted, gpu->room, n, false))
         return false;
-    struct ana_fact fact = {ANA_SAY_DEVICE_NO_ANSWER, .who = ANA_CULPRITS};
+    struct ana_fact fact = {ANA_SENTENCE_DEVICE_NO_ANSWER, .who = ANA_CULPRITS};
     if (gpu->meets) {
         fact.call = ana_gpu_call_of(c, &gpu->wait[gpu->meet[0].first]);
         fact.comm = gpu->meet[0].comm;
     }
-    say(c, fact, ANA_SAY_DEVICE_NO_ANSWER_NEXT);
-    ANA_FACT(c, ANA_SAY_DEVICE_QUERY, .time = lasted);
+    explain(c, fact, ANA_SENTENCE_DEVICE_NO_ANSWER_NEXT);
+    ANA_FACT(c, ANA_SENTENCE_DEVICE_QUERY, .time = lasted);
     return true;
 }
 

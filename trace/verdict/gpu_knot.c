@@ -34,16 +34,16 @@ static bool judge_hosts(struct ana_case *c, struct ana_gpu *gpu, const struct an
     if (n >= hosts)
         ana_case_blame_all(c, others);
     if (message) {
-        ana_gpu_say_unmatched(c, gpu, m);
+        ana_gpu_explain_unmatched(c, gpu, m);
         return true;
     }
-    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_AND_HOST);
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SENTENCE_DEVICE_AND_HOST);
     fact.who = ana_case_ranks(c, gpu->room, n);
     fact.others = others;
     if (others.n)
         fact.other_call = ana_waiting_call(ana_rank_waiting(c, others.index[0]));
     c->out->summary = fact;
-    ANA_NEXT(c, ANA_SAY_DEVICE_AND_HOST_NEXT);
+    ANA_NEXT(c, ANA_SENTENCE_DEVICE_AND_HOST_NEXT);
     return true;
 }
 
@@ -81,7 +81,7 @@ static void add_running(struct ana_case *c, struct ana_gpu *gpu, const struct an
     for (size_t i = m->first; i < m->first + m->count; i++)
         if (gpu->wait[i].op->state == TRC_GPU_STARTED && (n == 0 || gpu->room[n - 1] != gpu->wait[i].index))
             gpu->room[n++] = gpu->wait[i].index;
-    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SAY_DEVICE_IN);
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SENTENCE_DEVICE_IN);
     fact.who = ana_case_ranks(c, gpu->room, n);
     if (n && c->out->facts < 4)
         ana_case_fact(c, fact);
@@ -100,11 +100,12 @@ static bool judge_circle(struct ana_case *c, struct ana_gpu *gpu, const size_t *
     if (n == 0 || !ana_case_settle(c, ANA_CLASS_CYCLE, ANA_PROVEN, lasted))
         return false;
     const struct ana_gpu_meet *first = &gpu->meet[circle[0]], *other = &gpu->meet[circle[n > 1]];
-    struct ana_fact fact = ana_gpu_fact(c, gpu, first, message ? ANA_SAY_DEVICE_CIRCLE : ANA_SAY_DEVICE_ORDER);
+    struct ana_fact fact =
+        ana_gpu_fact(c, gpu, first, message ? ANA_SENTENCE_DEVICE_CIRCLE : ANA_SENTENCE_DEVICE_ORDER);
     fact.other_call = ana_gpu_call_of(c, &gpu->wait[other->first]);
     fact.other_comm = other->comm;
     c->out->summary = fact;
-    ANA_NEXT(c, ANA_SAY_DEVICE_ORDER_NEXT);
+    ANA_NEXT(c, ANA_SENTENCE_DEVICE_ORDER_NEXT);
     for (size_t k = 0; k < n; k++) {
         const struct ana_gpu_meet *m = &gpu->meet[circle[k]];
         for (size_t i = m->first; i < m->first + m->count; i++)
@@ -127,7 +128,7 @@ static bool find_hosts_of(struct ana_case *c, struct ana_gpu *gpu, bool message,
 
 bool ana_gpu_knot(struct ana_case *c, struct ana_gpu *gpu)
 {
-    size_t *circle = ana_case_keep(c, gpu->meets * sizeof *circle);
+    size_t *circle = ana_case_alloc(c, gpu->meets * sizeof *circle);
     for (size_t i = 0; circle && i < gpu->meets; i++) {
         bool asked = gpu->meet[i].old && knot_of(c, &gpu->meet[i]);
         if (asked && judge_circle(c, gpu, circle, find_circle(c, gpu, i, circle)))

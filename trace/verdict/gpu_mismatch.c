@@ -47,21 +47,21 @@ static struct ana_fact fact_of(const struct ana_case *c, const struct ana_gpu_wa
     fact.number = (int64_t)odd->op->sequence + 1;
     switch (term) {
     case CALL:
-        fact.id = ANA_SAY_OTHER_CALL;
+        fact.id = ANA_SENTENCE_OTHER_CALL;
         fact.other_call = ana_gpu_call_of(c, usual);
         break;
     case ROOT:
-        fact.id = ANA_SAY_OTHER_ROOT;
+        fact.id = ANA_SENTENCE_OTHER_ROOT;
         fact.count = odd->op->root;
         fact.of = usual->op->root;
         break;
     case OPERATION:
-        fact.id = ANA_SAY_OTHER_OPERATION;
+        fact.id = ANA_SENTENCE_OTHER_OPERATION;
         fact.name = trc_gpu_op_name(odd->op);
         fact.other_name = trc_gpu_op_name(usual->op);
         break;
     default:
-        fact.id = ANA_SAY_OTHER_DATA;
+        fact.id = ANA_SENTENCE_OTHER_DATA;
         fact.count = (int64_t)odd->op->count;
         fact.of = (int64_t)usual->op->count;
         fact.name = trc_gpu_type_name(odd->op);
@@ -76,8 +76,8 @@ static bool judge(struct ana_case *c, const struct ana_gpu_meet *m, const struct
     c->memory |= !ana_find_difference(meeting->terms, meeting->count, &d);
     if (d.odds == 0 || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, m->lasted_ns))
         return false;
-    ana_case_say_difference(c, meeting->terms, meeting->count, &d,
-                            fact_of(c, &meeting->op[d.odd], &meeting->op[d.usual], d.term));
+    ana_case_explain_difference(c, meeting->terms, meeting->count, &d,
+                                fact_of(c, &meeting->op[d.odd], &meeting->op[d.usual], d.term));
     return true;
 }
 
@@ -92,7 +92,7 @@ static bool judge_message(struct ana_case *c, const struct ana_gpu *gpu, const s
         return false;
     ana_case_blame(c, w->index);
     ana_case_blame(c, partner);
-    ANA_SUMMARY(c, ANA_SAY_DEVICE_OTHER_SIZE, .who = ana_one_rank(in ? w->index : partner),
+    ANA_SUMMARY(c, ANA_SENTENCE_DEVICE_OTHER_SIZE, .who = ana_one_rank(in ? w->index : partner),
                 .others = ana_one_rank(in ? partner : w->index), .count = (int64_t)(in ? w->op->bytes : other->bytes),
                 .of = (int64_t)(in ? other->bytes : w->op->bytes), .number = (int64_t)w->op->sequence + 1,
                 .comm = w->comm);
@@ -115,8 +115,8 @@ static void gather(struct ana_case *c, const struct ana_gpu *gpu, const struct a
 
 bool ana_gpu_mismatch(struct ana_case *c, const struct ana_gpu *gpu)
 {
-    struct meeting all = {.op = ana_case_keep(c, c->count * sizeof *all.op),
-                          .terms = ana_case_keep(c, c->count * sizeof *all.terms)};
+    struct meeting all = {.op = ana_case_alloc(c, c->count * sizeof *all.op),
+                          .terms = ana_case_alloc(c, c->count * sizeof *all.terms)};
     for (size_t i = 0; i < gpu->meets && all.op && all.terms; i++) {
         const struct ana_gpu_meet *m = &gpu->meet[i];
         if (m->old && !ana_gpu_is_message(m))

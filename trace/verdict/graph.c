@@ -53,7 +53,8 @@ void ana_graph_count(struct ana_graph *g, size_t node)
         g->node[node].counts = 1;
 }
 
-/* Lets those move that wait for the `depth` nodes on the stack and need nobody else.  The stack has room for all. */
+/* Marks as moving the nodes that wait for the `depth` nodes on the stack and need nobody else.  The stack has room for
+ * all. */
 static void propagate(struct ana_graph *g, uint32_t *stack, size_t depth)
 {
     while (depth) {

@@ -57,9 +57,9 @@ void ana_graph_free(struct ana_graph *graph);
 size_t ana_graph_node(struct ana_graph *graph, enum ana_node_kind kind);
 /* Makes a node wait for another one. */
 void ana_graph_wait(struct ana_graph *graph, size_t node, size_t other);
-/* Says that a node moves, and so all that need no more than that.  Before or after ana_graph_solve. */
+/* Marks a node as moving, and all that need no more than that.  Before or after ana_graph_solve. */
 void ana_graph_set_moving(struct ana_graph *graph, size_t node);
-/* Says that a node does nothing any more: it neither moves nor is the cause that others do not. */
+/* Marks a node that does nothing any more: it neither moves nor is the cause that others do not. */
 void ana_graph_remove(struct ana_graph *graph, size_t node);
 /* Makes a node count in knots as a rank does: an operation that waits by itself, whatever its rank does. */
 void ana_graph_count(struct ana_graph *graph, size_t node);

@@ -11,7 +11,7 @@
 #define ENOUGH_STEPS 20u  /* before anybody is called a straggler */
 #define STRAGGLES    0.67 /* share of steps with one rank last: of two ranks one is last in half of the steps or more */
 #define DEVIATIONS   3.0  /* .. and least excess over chance between two, in standard deviations */
-#define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be told apart */
+#define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be distinguished */
 #define COSTS        0.1  /* share of a step: the gain if it came as early as the next slowest */
 #define LONG_STEPS   10   /* usual steps that make a long time */
 
@@ -25,7 +25,7 @@ static int ascending(const void *a, const void *b)
 
 struct ana_ranks hvd_ranks(const struct loops *l, const uint8_t *mark, uint8_t value)
 {
-    size_t n = 0, *index = ana_case_keep(l->c, l->set->ranks * sizeof *index);
+    size_t n = 0, *index = ana_case_alloc(l->c, l->set->ranks * sizeof *index);
     for (size_t m = 0; index && m < l->set->ranks; m++)
         if (mark[m] == value && hvd_has_file(l, m))
             index[n++] = l->set->rank[m].index;
@@ -36,7 +36,7 @@ struct ana_ranks hvd_ranks(const struct loops *l, const uint8_t *mark, uint8_t v
 
 struct ana_ranks hvd_of_set(const struct loops *l)
 {
-    uint8_t *all = l->hvd->sets > 1 ? ana_case_keep(l->c, l->set->ranks) : NULL;
+    uint8_t *all = l->hvd->sets > 1 ? ana_case_alloc(l->c, l->set->ranks) : NULL;
     return all ? hvd_ranks(l, all, 0) : (struct ana_ranks){.n = 0};
 }
 
@@ -75,20 +75,20 @@ void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confi
 void hvd_where(const struct loops *l, size_t m)
 {
     const struct ana_hvd_rank *r = &l->set->rank[m];
-    struct ana_fact fact = {ANA_SAY_HVD_TURNS, .who = ana_one_rank(r->index), .number = (int64_t)r->cycles};
+    struct ana_fact fact = {ANA_SENTENCE_HVD_TURNS, .who = ana_one_rank(r->index), .number = (int64_t)r->cycles};
     if (!hvd_has_file(l, m)) {
-        fact = (struct ana_fact){ANA_SAY_HVD_NO_FILE, .number = hvd_absent_rank(l, m)};
+        fact = (struct ana_fact){ANA_SENTENCE_HVD_NO_FILE, .number = hvd_absent_rank(l, m)};
     } else if (!r->alive && l->c->members->process[r->index].rank.state == ANA_RANK_DEAD && !l->over) {
-        fact.id = ANA_SAY_HVD_GONE;
+        fact.id = ANA_SENTENCE_HVD_GONE;
     } else if (hvd_is_silent(l, m)) {
-        fact.id = l->over ? ANA_SAY_HVD_MISSED_BEATS : ANA_SAY_HVD_SILENT;
+        fact.id = l->over ? ANA_SENTENCE_HVD_MISSED_BEATS : ANA_SENTENCE_HVD_SILENT;
         fact.time = l->set->now_ns - l->c->members->process[r->index].heartbeat_ns;
     } else if (r->main_inside) {
-        fact.id = ANA_SAY_HVD_MAIN_INSIDE;
+        fact.id = ANA_SENTENCE_HVD_MAIN_INSIDE;
         fact.call.name = r->main_inside;
         fact.time = l->set->now_ns - r->main_since_ns;
     } else if (r->phase == ANA_HVD_OUTSIDE && l->set->now_ns - r->cycle_ns >= HVD_NOTABLE_NS) {
-        fact.id = ANA_SAY_HVD_OUTSIDE;
+        fact.id = ANA_SENTENCE_HVD_OUTSIDE;
         fact.time = l->set->now_ns - r->cycle_ns;
     }
     ana_case_fact(l->c, fact);
@@ -102,7 +102,7 @@ void hvd_submitters(const struct loops *l)
         const struct ana_hvd_tensor *t = &set->tensor[i];
         if (!t->pending || !++n)
             continue;
-        ANA_FACT(l->c, ANA_SAY_HVD_SUBMITTED, .name = t->name, .who = hvd_ranks(l, t->submitted, ANA_HVD_YES),
+        ANA_FACT(l->c, ANA_SENTENCE_HVD_SUBMITTED, .name = t->name, .who = hvd_ranks(l, t->submitted, ANA_HVD_YES),
                  .others = hvd_ranks(l, t->submitted, ANA_HVD_NO));
     }
 }
@@ -147,10 +147,10 @@ static void mark_odd(struct loops *l, const struct ana_hvd_refusal *f, size_t *o
 static bool refused(struct loops *l)
 {
     static const enum ana_sentence says[] = {
-        [ANA_HVD_TYPES] = ANA_SAY_HVD_TYPES,           [ANA_HVD_OPERATIONS] = ANA_SAY_HVD_OPERATIONS,
-        [ANA_HVD_SHAPES] = ANA_SAY_HVD_SHAPES,         [ANA_HVD_ROOTS] = ANA_SAY_HVD_ROOTS,
-        [ANA_HVD_REDUCTIONS] = ANA_SAY_HVD_REDUCTIONS, [ANA_HVD_WITH_JOIN] = ANA_SAY_HVD_WITH_JOIN,
-        [ANA_HVD_OTHER_REASON] = ANA_SAY_HVD_REFUSED};
+        [ANA_HVD_TYPES] = ANA_SENTENCE_HVD_TYPES,           [ANA_HVD_OPERATIONS] = ANA_SENTENCE_HVD_OPERATIONS,
+        [ANA_HVD_SHAPES] = ANA_SENTENCE_HVD_SHAPES,         [ANA_HVD_ROOTS] = ANA_SENTENCE_HVD_ROOTS,
+        [ANA_HVD_REDUCTIONS] = ANA_SENTENCE_HVD_REDUCTIONS, [ANA_HVD_WITH_JOIN] = ANA_SENTENCE_HVD_WITH_JOIN,
+        [ANA_HVD_OTHER_REASON] = ANA_SENTENCE_HVD_REFUSED};
     TRC_ASSERT_ROWS(says, ANA_HVD_OTHER_REASON);
     const struct ana_hvd_refusal *f = &l->set->refusal;
     size_t odd = 0, usual = 0;
@@ -160,7 +160,7 @@ static bool refused(struct loops *l)
     struct ana_fact say = {says[f->reason], .name = t->name, .other_number = (int64_t)f->cycle};
     if (f->reason < ANA_HVD_WITH_JOIN) {
         mark_odd(l, f, &odd, &usual);
-        uint8_t *side = ana_case_keep(l->c, l->set->ranks);
+        uint8_t *side = ana_case_alloc(l->c, l->set->ranks);
         for (size_t m = 0; side && m < l->set->ranks; m++)
             side[m] = !*f->said[m]                              ? 0
                       : strcmp(f->said[m], f->said[usual]) == 0 ? 1
@@ -171,7 +171,7 @@ static bool refused(struct loops *l)
             say.others = hvd_ranks(l, side, 1);
         }
         if (odd == usual) /* the requests do not tell who differs */
-            say.id = ANA_SAY_HVD_REFUSED;
+            say.id = ANA_SENTENCE_HVD_REFUSED;
         say.value = ana_case_text(l->c, f->said[odd]);
         say.other_value = ana_case_text(l->c, f->said[usual]);
     } else if (f->reason == ANA_HVD_WITH_JOIN) {
@@ -181,11 +181,11 @@ static bool refused(struct loops *l)
         say.call.name = ana_hvd_op_name(t->op);
     }
     l->c->out->summary = say;
-    ANA_FACT(l->c, ANA_SAY_HVD_ERROR, .name = f->error, .number = (int64_t)f->cycle, .who = hvd_of_set(l),
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_ERROR, .name = f->error, .number = (int64_t)f->cycle, .who = hvd_of_set(l),
              .more = (int64_t)f->count - 1);
     hvd_settle(l, ANA_CLASS_MISMATCHED, ANA_PROVEN, f->ns);
     l->c->out->state = ANA_VERDICT_ABORTED;
-    l->c->out->next.id = f->reason == ANA_HVD_WITH_JOIN ? ANA_SAY_HVD_NEXT_JOIN : ANA_SAY_HVD_NEXT_TENSOR;
+    l->c->out->next.id = f->reason == ANA_HVD_WITH_JOIN ? ANA_SENTENCE_HVD_NEXT_JOIN : ANA_SENTENCE_HVD_NEXT_TENSOR;
     return true;
 }
 
@@ -213,11 +213,11 @@ static bool early_exit(struct loops *l)
     }
     if (!innocent)
         return false;
-    ANA_SUMMARY(l->c, ANA_SAY_HVD_LEFT, .who = ANA_CULPRITS, .number = (int64_t)first,
+    ANA_SUMMARY(l->c, ANA_SENTENCE_HVD_LEFT, .who = ANA_CULPRITS, .number = (int64_t)first,
                 .other_number = (int64_t)set->steps, .count = (int64_t)set->pending,
                 .more = set->pending ? 0 : (int64_t)joined);
     hvd_submitters(l);
-    l->c->out->next.id = ANA_SAY_HVD_NEXT_OUTPUT;
+    l->c->out->next.id = ANA_SENTENCE_HVD_NEXT_OUTPUT;
     hvd_settle(l, ANA_CLASS_EARLY_EXIT, ANA_PROVEN, since);
     l->c->out->state = ANA_VERDICT_ABORTED;
     return true;
@@ -245,15 +245,15 @@ static bool straggler(struct loops *l)
         steps * gain * 1e6 < SLOW_LOST_NS)
         return false;
     l->mark[worst] = 1;
-    ANA_SUMMARY(l->c, ANA_SAY_HVD_LAST, .who = ANA_CULPRITS, .count = (int64_t)r->last, .of = (int64_t)set->steps,
+    ANA_SUMMARY(l->c, ANA_SENTENCE_HVD_LAST, .who = ANA_CULPRITS, .count = (int64_t)r->last, .of = (int64_t)set->steps,
                 .number = (int64_t)(r->last_cycles + 0.5), .time = (int64_t)(r->last_ms * 1e6),
                 .more = (int64_t)(100 * fmin(gain / step_ms, 1) + 0.5));
     for (size_t m = 0; m < set->ranks && m < 4; m++)
         if (hvd_has_file(l, m))
-            ANA_FACT(l->c, ANA_SAY_HVD_LATE, .who = ana_one_rank(set->rank[m].index),
+            ANA_FACT(l->c, ANA_SENTENCE_HVD_LATE, .who = ana_one_rank(set->rank[m].index),
                      .count = (int64_t)set->rank[m].last, .number = (int64_t)(set->rank[m].late_cycles + 0.5),
                      .time = (int64_t)(set->rank[m].late_ms * 1e6));
-    l->c->out->next.id = ANA_SAY_HVD_NEXT_LATE;
+    l->c->out->next.id = ANA_SENTENCE_HVD_NEXT_LATE;
     hvd_settle(l, ANA_CLASS_STRAGGLER, ANA_PROVEN, set->step[0].begin_ns);
     l->c->out->state = ANA_VERDICT_SLOW;
     l->c->out->usual_ns = 0;
@@ -277,7 +277,7 @@ static struct loops loops_of(struct ana_case *c, const struct ana_hvd *hvd, size
                       .hang_ns = c->rules.hang_ns,
                       .usual_ns = usual_step_ns(&hvd->set[s]),
                       .over = true,
-                      .mark = ana_case_keep(c, hvd->set[s].ranks)};
+                      .mark = ana_case_alloc(c, hvd->set[s].ranks)};
     for (size_t m = 0; m < l.set->ranks; m++)
         l.over &= !l.set->rank[m].alive;
     l.notable_ns = LONG_STEPS * l.usual_ns > HVD_NOTABLE_NS ? LONG_STEPS * l.usual_ns : HVD_NOTABLE_NS;
@@ -306,8 +306,8 @@ static bool ask(struct ana_case *c, bool (*const *rule)(struct loops *), size_t 
 static bool (*const hanging[])(struct loops *) = {early_exit,        hvd_loops_hang, hvd_stalled_to_the_end,
                                                   hvd_not_submitted, hvd_sets_wait,  hvd_joined_alone};
 
-/* Takes back a finding. */
-static bool take_back(struct ana_case *c)
+/* Withdraws back a finding. */
+static bool withdraw(struct ana_case *c)
 {
     free(c->out->culprit);
     *c->out = (struct ana_finding){.since_ns = -1};
@@ -318,14 +318,14 @@ bool ana_find_horovod(struct ana_case *c)
 {
     const struct ana_hvd_set *set;
     if (!ask(c, hanging, sizeof hanging / sizeof *hanging, &set))
-        return take_back(c);
+        return withdraw(c);
     for (size_t i = 0; i < c->out->culprits; i++) /* the rest of its file may say otherwise */
         if (!ana_case_events_known(c, c->out->culprit[i]))
-            return take_back(c);
+            return withdraw(c);
     /* A killed rank is not at fault for tensors that it had not submitted. */
     enum ana_verdict_class id = c->out->id;
     if (id != ANA_CLASS_EARLY_EXIT && ana_died_first(c))
-        return take_back(c);
+        return withdraw(c);
     if (id == ANA_CLASS_NOT_SUBMITTED || id == ANA_CLASS_NAME_MISMATCH || id == ANA_CLASS_CYCLE) {
         c->loops = set;
         c->loops_since_ns = set->now_ns - c->out->since_ns;
@@ -336,13 +336,13 @@ bool ana_find_horovod(struct ana_case *c)
 bool ana_find_horovod_refused(struct ana_case *c)
 {
     const struct ana_hvd_set *set;
-    return ask(c, (bool (*const[])(struct loops *)){refused}, 1, &set) || take_back(c);
+    return ask(c, (bool (*const[])(struct loops *)){refused}, 1, &set) || withdraw(c);
 }
 
 bool ana_find_horovod_straggler(struct ana_case *c)
 {
     const struct ana_hvd_set *set;
-    return ask(c, (bool (*const[])(struct loops *)){straggler}, 1, &set) || take_back(c);
+    return ask(c, (bool (*const[])(struct loops *)){straggler}, 1, &set) || withdraw(c);
 }
 
 int64_t ana_loops_hung_since(struct ana_case *c)
@@ -352,7 +352,7 @@ int64_t ana_loops_hung_since(struct ana_case *c)
     c->out = &other;
     bool hung = ask(c, hanging, sizeof hanging / sizeof *hanging, &set) && other.state == ANA_VERDICT_HUNG;
     int64_t since_ns = hung ? set->now_ns - other.since_ns : INT64_MAX;
-    take_back(c);
+    withdraw(c);
     c->out = own;
     return since_ns;
 }

@@ -25,7 +25,7 @@ static inline bool hvd_has_file(const struct loops *l, size_t m)
 struct ana_ranks hvd_ranks(const struct loops *l, const uint8_t *mark, uint8_t value);
 /* The members of the set where the job has several sets; else empty. */
 struct ana_ranks hvd_of_set(const struct loops *l);
-/* The rank in the first world of a member without a file; TRC_PEER_UNKNOWN if it cannot be told. */
+/* The rank in the first world of a member without a file; TRC_PEER_UNKNOWN if it is not known. */
 int32_t hvd_absent_rank(const struct loops *l, size_t member);
 /* Number of members marked with `value`. */
 static inline size_t hvd_count(const struct loops *l, const uint8_t *mark, uint8_t value)

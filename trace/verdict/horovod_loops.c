@@ -87,22 +87,22 @@ bool hvd_loops_hang(struct loops *l)
         (p.outside == 0 && !everybody))
         return false;
     int64_t cycle = (int64_t)l->set->cycles;
-    l->c->out->summary = p.operating
-                             ? (struct ana_fact){ANA_SAY_HVD_INSIDE,
-                                                 .count = (int64_t)p.operating,
-                                                 .of = (int64_t)l->set->ranks,
-                                                 .call.name = p.in_operation->inside,
-                                                 .size = p.in_operation->inside_bytes,
-                                                 .who = ANA_CULPRITS}
-                             : (struct ana_fact){ANA_SAY_HVD_STANDS, .who = ANA_CULPRITS, .more = (int64_t)p.silent,
-                                                 .count = (int64_t)p.waiting, .number = cycle};
+    l->c->out->summary =
+        p.operating ? (struct ana_fact){ANA_SENTENCE_HVD_INSIDE,
+                                        .count = (int64_t)p.operating,
+                                        .of = (int64_t)l->set->ranks,
+                                        .call.name = p.in_operation->inside,
+                                        .size = p.in_operation->inside_bytes,
+                                        .who = ANA_CULPRITS}
+                    : (struct ana_fact){ANA_SENTENCE_HVD_STANDS, .who = ANA_CULPRITS, .more = (int64_t)p.silent,
+                                        .count = (int64_t)p.waiting, .number = cycle};
     if (p.operating)
-        ANA_FACT(l->c, ANA_SAY_HVD_AGREED, .number = cycle, .who = hvd_of_set(l));
+        ANA_FACT(l->c, ANA_SENTENCE_HVD_AGREED, .number = cycle, .who = hvd_of_set(l));
     for (size_t m = 0; m < l->set->ranks; m++)
         if (l->mark[m])
             hvd_where(l, m);
-    ANA_FACT(l->c, ANA_SAY_HVD_INSPECTOR_SILENT, .count = (int64_t)p.operating);
-    l->c->out->next.id = p.outside ? ANA_SAY_HVD_NEXT_PROCESS : ANA_SAY_HVD_NEXT_TRANSPORT;
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_INSPECTOR_SILENT, .count = (int64_t)p.operating);
+    l->c->out->next.id = p.outside ? ANA_SENTENCE_HVD_NEXT_PROCESS : ANA_SENTENCE_HVD_NEXT_TRANSPORT;
     hvd_settle(l, p.operating ? ANA_CLASS_INSIDE : ANA_CLASS_LOOP_DEAD, ANA_LIKELY,
                p.operating ? p.operation_since : p.since);
     if (everybody) /* nobody's fault, as far as is known */
@@ -119,11 +119,11 @@ bool hvd_stalled_to_the_end(struct loops *l)
         set->stall.end_ns - set->stall.begin_ns < l->notable_ns)
         return false;
     l->mark[set->stall.member] = 1;
-    ANA_SUMMARY(l->c, ANA_SAY_HVD_STOOD, .who = ANA_CULPRITS, .number = (int64_t)set->stall.cycle);
-    ANA_FACT(l->c, ANA_SAY_HVD_CAME_LATE, .who = ANA_CULPRITS, .time = set->stall.end_ns - set->stall.begin_ns,
+    ANA_SUMMARY(l->c, ANA_SENTENCE_HVD_STOOD, .who = ANA_CULPRITS, .number = (int64_t)set->stall.cycle);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_CAME_LATE, .who = ANA_CULPRITS, .time = set->stall.end_ns - set->stall.begin_ns,
              .other_time = set->now_ns - set->stall.end_ns);
-    ANA_FACT(l->c, ANA_SAY_HVD_INSPECTOR_SILENT);
-    l->c->out->next.id = ANA_SAY_HVD_NEXT_STOOD;
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_INSPECTOR_SILENT);
+    l->c->out->next.id = ANA_SENTENCE_HVD_NEXT_STOOD;
     hvd_settle(l, ANA_CLASS_LOOP_DEAD, ANA_LIKELY, set->stall.begin_ns);
     return true;
 }

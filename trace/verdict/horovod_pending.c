@@ -81,13 +81,13 @@ static bool two_names(struct loops *l, const struct ana_hvd_tensor *x, const str
     bool tie = of_x == of_y;
     for (size_t m = 0; m < l->set->ranks; m++)
         l->mark[m] = has(odd, m) || (tie && has(usual, m));
-    ANA_SUMMARY(l->c, ANA_SAY_HVD_TWO_NAMES, .call.name = ana_hvd_op_name(odd->op),
+    ANA_SUMMARY(l->c, ANA_SENTENCE_HVD_TWO_NAMES, .call.name = ana_hvd_op_name(odd->op),
                 .who = hvd_ranks(l, odd->submitted, ANA_HVD_YES), .name = odd->name,
                 .others = hvd_ranks(l, usual->submitted, ANA_HVD_YES), .other_name = usual->name);
-    ANA_FACT(l->c, ANA_SAY_HVD_BOTH_NAMES, .count = (int64_t)odd->elements);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_BOTH_NAMES, .count = (int64_t)odd->elements);
     if (tie)
-        ANA_FACT(l->c, ANA_SAY_HVD_WHICH_NAME, .more = l->set->rank[0].asks);
-    l->c->out->next.id = ANA_SAY_HVD_NEXT_NAMES;
+        ANA_FACT(l->c, ANA_SENTENCE_HVD_WHICH_NAME, .more = l->set->rank[0].asks);
+    l->c->out->next.id = ANA_SENTENCE_HVD_NEXT_NAMES;
     hvd_settle(l, ANA_CLASS_NAME_MISMATCH, ANA_LIKELY, since);
     return true;
 }
@@ -134,9 +134,9 @@ static bool root_alone(struct loops *l, bool across)
         if (!across && waits_elsewhere(l, m)) /* the other set's verdict names the rank waited for */
             return false;
     l->mark[0] = 1;
-    ANA_SUMMARY(l->c, ANA_SAY_HVD_ROOT_ALONE, .who = ANA_CULPRITS, .number = (int64_t)root->asks_cycle);
-    ANA_FACT(l->c, ANA_SAY_HVD_NO_WIRE, .who = ANA_CULPRITS);
-    l->c->out->next.id = ANA_SAY_HVD_NEXT_BRANCH;
+    ANA_SUMMARY(l->c, ANA_SENTENCE_HVD_ROOT_ALONE, .who = ANA_CULPRITS, .number = (int64_t)root->asks_cycle);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_NO_WIRE, .who = ANA_CULPRITS);
+    l->c->out->next.id = ANA_SENTENCE_HVD_NEXT_BRANCH;
     hvd_settle(l, ANA_CLASS_NOT_SUBMITTED, ANA_LIKELY, root->asks_ns);
     return true;
 }
@@ -241,7 +241,7 @@ static void weigh_sides(struct loops *l, struct lagging *g)
             g->culprit = m;
 }
 
-static void say_lagging(const struct loops *l, const struct lagging *g)
+static void explain_lagging(const struct loops *l, const struct lagging *g)
 {
     const struct ana_hvd_tensor *t = g->tensor;
     bool absent = g->culprit != SIZE_MAX && !hvd_has_file(l, g->culprit);
@@ -252,40 +252,40 @@ static void say_lagging(const struct loops *l, const struct lagging *g)
                            .more = (int64_t)l->set->steps,
                            .others = hvd_of_set(l)};
     if (g->crossed != SIZE_MAX) {
-        say.id = ANA_SAY_HVD_CROSSED;
+        say.id = ANA_SENTENCE_HVD_CROSSED;
         say.who = ana_one_rank(l->set->rank[g->crossed].index);
         say.call.name = l->set->rank[g->crossed].main_inside;
     } else if (g->culprit == SIZE_MAX) {
-        say.id = ANA_SAY_HVD_WHO_UNKNOWN;
+        say.id = ANA_SENTENCE_HVD_WHO_UNKNOWN;
     } else if (absent) {
-        say.id = ANA_SAY_HVD_ABSENT;
+        say.id = ANA_SENTENCE_HVD_ABSENT;
         say.number = hvd_absent_rank(l, g->culprit);
     } else if (g->elsewhere) {
-        say.id = ANA_SAY_HVD_ELSEWHERE;
+        say.id = ANA_SENTENCE_HVD_ELSEWHERE;
         say.other_name = g->elsewhere->name;
     } else if (g->minority) {
-        say.id = ANA_SAY_HVD_ONLY;
+        say.id = ANA_SENTENCE_HVD_ONLY;
     } else if (g->own) {
-        say.id = t->done && g->own->done ? ANA_SAY_HVD_CIRCLE : ANA_SAY_HVD_ONLY_AND;
+        say.id = t->done && g->own->done ? ANA_SENTENCE_HVD_CIRCLE : ANA_SENTENCE_HVD_ONLY_AND;
         say.who = hvd_ranks(l, l->mark, 1);
         say.other_name = g->own->name;
         say.others = hvd_ranks(l, t->submitted, ANA_HVD_YES);
     } else if (g->tie) {
-        say.id = ANA_SAY_HVD_HALF;
+        say.id = ANA_SENTENCE_HVD_HALF;
         say.who = hvd_ranks(l, t->submitted, ANA_HVD_YES);
         say.others = hvd_ranks(l, l->mark, 1);
     } else {
-        say.id = ANA_SAY_HVD_LACKS;
+        say.id = ANA_SENTENCE_HVD_LACKS;
     }
     l->c->out->summary = say;
 }
 
 static enum ana_sentence next_of(const struct lagging *g, bool circle)
 {
-    return g->crossed != SIZE_MAX            ? ANA_SAY_HVD_NEXT_CALL
-           : circle                          ? ANA_SAY_HVD_NEXT_ORDER
-           : g->minority || g->own || g->tie ? ANA_SAY_HVD_NEXT_BRANCH
-                                             : ANA_SAY_HVD_NEXT_INPUT;
+    return g->crossed != SIZE_MAX            ? ANA_SENTENCE_HVD_NEXT_CALL
+           : circle                          ? ANA_SENTENCE_HVD_NEXT_ORDER
+           : g->minority || g->own || g->tie ? ANA_SENTENCE_HVD_NEXT_BRANCH
+                                             : ANA_SENTENCE_HVD_NEXT_INPUT;
 }
 
 /* Two sides that wait for each other's known tensors: the smaller one differs; of equal ones both do. */
@@ -320,13 +320,13 @@ static bool pending(struct loops *l, bool across)
     count_lacking(l, &g);
     bool hidden = g.culprit == 0 && !g.minority && set->rank[0].asks;
     bool circle = g.own && g.tensor->done && g.own->done && g.crossed == SIZE_MAX;
-    say_lagging(l, &g);
+    explain_lagging(l, &g);
     if (hidden)
-        ANA_FACT(l->c, ANA_SAY_HVD_HIDDEN, .who = ana_one_rank(set->rank[0].index));
+        ANA_FACT(l->c, ANA_SENTENCE_HVD_HIDDEN, .who = ana_one_rank(set->rank[0].index));
     hvd_submitters(l);
     if (g.culprit != SIZE_MAX)
         hvd_where(l, g.culprit);
-    ANA_FACT(l->c, ANA_SAY_HVD_TOGETHER, .number = (int64_t)set->cycles);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_TOGETHER, .number = (int64_t)set->cycles);
     if (circle)
         blame_circle(l, &g);
     for (size_t m = 0; m < set->ranks && g.tie && !g.own; m++)
@@ -370,12 +370,12 @@ bool hvd_joined_alone(struct loops *l)
     if (!joined || !others || set->pending || set->now_ns - since < l->notable_ns)
         return false;
     struct ana_ranks in = hvd_ranks(l, l->mark, 1), out = hvd_ranks(l, l->mark, 0);
-    ANA_SUMMARY(l->c, joined < others ? ANA_SAY_HVD_JOINED_ALONE : ANA_SAY_HVD_NOT_JOINED,
+    ANA_SUMMARY(l->c, joined < others ? ANA_SENTENCE_HVD_JOINED_ALONE : ANA_SENTENCE_HVD_NOT_JOINED,
                 .who = joined < others ? in : out, .others = joined < others ? out : in);
-    ANA_FACT(l->c, ANA_SAY_HVD_TOGETHER, .number = (int64_t)set->cycles);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_TOGETHER, .number = (int64_t)set->cycles);
     for (size_t m = 0; m < set->ranks && joined >= others; m++)
         l->mark[m] = !l->mark[m];
-    l->c->out->next.id = ANA_SAY_HVD_NEXT_JOIN_ALL;
+    l->c->out->next.id = ANA_SENTENCE_HVD_NEXT_JOIN_ALL;
     hvd_settle(l, ANA_CLASS_NOT_SUBMITTED, joined == others ? ANA_POSSIBLE : ANA_LIKELY, since);
     return true;
 }

@@ -95,7 +95,7 @@ int64_t ana_job_due(const struct ana_job *job)
 void ana_verdict_refreshed(struct ana_job *job)
 {
     struct ana_members *members = ana_job_members(job);
-    ana_samples_take(job);
+    ana_samples_add(job);
     const struct ana_verdict *verdict = members->count ? ana_job_verdict(job) : NULL;
     if (verdict && verdict->state == ANA_VERDICT_HUNG)
         members->state = ANA_HUNG;

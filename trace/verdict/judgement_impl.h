@@ -48,8 +48,8 @@ struct ana_judgement {
 };
 
 /* samples.c */
-/* Takes a sample of a running job, if the last one is half a second old. */
-void ana_samples_take(struct ana_job *job);
+/* Adds a sample of a running job, if the last one is half a second old. */
+void ana_samples_add(struct ana_job *job);
 /* The share of a core that a rank used between the samples; NAN unknown. */
 double ana_samples_cpu(const struct ana_case *c, size_t index);
 /* The share of the time between the samples that its main thread was ready to run and had no processor; NAN unknown. */
@@ -70,5 +70,5 @@ void ana_known_forget(struct ana_judgement *judgement);
 /* judgement.c: makes the knowledge of a job kept from one verdict to the next; NULL: out of memory. */
 struct ana_judgement *ana_judgement_new(void);
 void ana_judgement_free(struct ana_judgement *judgement); /* NULL is none */
-/* Takes a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
+/* Adds a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
 void ana_verdict_refreshed(struct ana_job *job);

@@ -18,7 +18,7 @@ static bool has_heart(const struct ana_case *c, size_t index)
     return ana_process_beats(ana_case_head(c, index));
 }
 
-int64_t ana_stood_ns(struct ana_case *c, size_t index, const char **call)
+int64_t ana_still_ns(struct ana_case *c, size_t index, const char **call)
 {
     const struct ana_process *p = &c->members->process[index];
     *call = p->rank.inside;
@@ -39,13 +39,13 @@ static struct place *place_of(struct place *place, size_t *n, const char *call)
     return &place[(*n)++];
 }
 
-static void say_places(struct ana_case *c)
+static void explain_places(struct ana_case *c)
 {
     struct place place[PLACES_MAX];
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++) {
         const char *call;
-        int64_t stood = ana_stood_ns(c, i, &call);
+        int64_t stood = ana_still_ns(c, i, &call);
         bool known =
             c->members->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i) && !c->members->process[i].rank.off;
         struct place *p = known ? place_of(place, &n, call) : NULL;
@@ -59,38 +59,38 @@ static void say_places(struct ana_case *c)
     }
     for (const struct place *p = place; p < place + n; p++) {
         bool alike = p->most_ns - p->least_ns <= p->least_ns / 10;
-        ANA_FACT(c, ANA_SAY_STOOD, .who = ana_ranks_at(p->index, p->n), .call = {.name = p->call}, .time = p->least_ns,
-                 .other_time = alike ? 0 : p->most_ns);
+        ANA_FACT(c, ANA_SENTENCE_STOOD, .who = ana_ranks_at(p->index, p->n), .call = {.name = p->call},
+                 .time = p->least_ns, .other_time = alike ? 0 : p->most_ns);
     }
 }
 
-static void say_told(struct ana_case *c, const struct ana_deaths *d, struct ana_fact *fact)
+static void explain_told(struct ana_case *c, const struct ana_deaths *d, struct ana_fact *fact)
 {
     const struct trc_end *end = &ana_case_head(c, d->teller)->end;
     bool piped = end->signal == SIGPIPE;
     if (!d->teller_left && !piped) {
-        fact->id = ANA_SAY_TOLD_TO_END;
+        fact->id = ANA_SENTENCE_TOLD_TO_END;
         fact->name = ana_signal_name(end->signal);
         fact->other_name = end->sender_name;
         fact->number = end->sender;
         fact->count = (int64_t)d->told;
         fact->of = d->told == c->count;
     } else {
-        fact->id = ana_left_in_handler(c, d->teller) ? ANA_SAY_LEFT_IN_HANDLER : ANA_SAY_ENDED_BY_LIBRARY;
+        fact->id = ana_left_in_handler(c, d->teller) ? ANA_SENTENCE_LEFT_IN_HANDLER : ANA_SENTENCE_ENDED_BY_LIBRARY;
         fact->number = end->code;
         fact->name = piped ? "SIGPIPE" : NULL;
     }
 }
 
 /* Names the ranks that noted no signal: nobody saw how they ended. */
-static void say_silent(struct ana_case *c)
+static void explain_silent(struct ana_case *c)
 {
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->count; i++)
         if (c->members->process[i].rank.state == ANA_RANK_DEAD && ana_death_of(c, i).how == ANA_END_VANISHED)
             index[n++] = i;
     if (n)
-        ANA_FACT(c, ANA_SAY_NO_WORD, .who = ana_ranks_at(index, n));
+        ANA_FACT(c, ANA_SENTENCE_NO_WORD, .who = ana_ranks_at(index, n));
 }
 
 static bool have_beaten(const struct ana_case *c)
@@ -119,18 +119,18 @@ static size_t find_exited(const struct ana_case *c, const struct ana_deaths *d)
 }
 
 /* Blames a rank whose exit code made the launcher end the others. */
-static void say_exited(struct ana_case *c, const struct ana_deaths *d, size_t index)
+static void explain_exited(struct ana_case *c, const struct ana_deaths *d, size_t index)
 {
     const struct trc_end *told = &ana_case_head(c, d->teller)->end;
     c->out->id = ANA_CLASS_EARLY_EXIT;
     ana_case_blame(c, index);
-    ANA_SUMMARY(c, ANA_SAY_EXITED, .who = ana_one_rank(index), .others = ana_one_rank(d->teller), .of = d->told > 1,
-                .number = ana_case_head(c, index)->end.code, .name = ana_signal_name(told->signal),
+    ANA_SUMMARY(c, ANA_SENTENCE_EXITED, .who = ana_one_rank(index), .others = ana_one_rank(d->teller),
+                .of = d->told > 1, .number = ana_case_head(c, index)->end.code, .name = ana_signal_name(told->signal),
                 .other_name = told->sender_name);
-    ANA_NEXT(c, ANA_SAY_NEXT_EXITED);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_EXITED);
 }
 
-void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
+void ana_explain_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
     const size_t exited = d->told && !d->teller_left ? find_exited(c, d) : SIZE_MAX;
     c->out->state = ANA_VERDICT_ABORTED;
@@ -138,28 +138,28 @@ void ana_say_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_con
     c->out->confidence = confidence;
     c->out->since_ns = 0;
     if (exited != SIZE_MAX) {
-        say_exited(c, d, exited);
+        explain_exited(c, d, exited);
         return;
     }
-    if (ana_say_killed_at_start(c)) {
+    if (ana_explain_killed_at_start(c)) {
         c->out->id = ANA_CLASS_MISSING;
         c->out->confidence = ANA_POSSIBLE;
         return;
     }
     struct ana_fact fact = {.count = (int64_t)d->gone, .of = d->gone == c->count};
     if (d->told) {
-        say_told(c, d, &fact);
+        explain_told(c, d, &fact);
     } else if (d->in_turn) {
-        fact.id = ANA_SAY_KILLED_IN_TURN;
+        fact.id = ANA_SENTENCE_KILLED_IN_TURN;
         fact.time = d->last_ns - d->first_ns;
     } else {
-        fact.id = ANA_SAY_KILLED;
+        fact.id = ANA_SENTENCE_KILLED;
         fact.more = confidence == ANA_POSSIBLE;
     }
     c->out->summary = fact;
     if (d->told && d->told < d->gone)
-        say_silent(c);
+        explain_silent(c);
     if (!d->told && !d->in_turn && have_beaten(c))
-        ANA_FACT(c, ANA_SAY_HEARTS_TOGETHER);
-    say_places(c);
+        ANA_FACT(c, ANA_SENTENCE_HEARTS_TOGETHER);
+    explain_places(c);
 }

@@ -53,10 +53,10 @@ static const struct {
     bool (*applies)(const struct ana_case *c); /* NULL: always */
     enum ana_sentence say;                     /* sentence, with its source */
 } known[] = {
-    {"Open MPI", ANA_CLASS_INSIDE, in_container, ANA_SAY_KNOWN_CONTAINER},
-    {NULL, ANA_CLASS_CYCLE, python_duplicates, ANA_SAY_KNOWN_PYTHON_DUP},
-    {"Open MPI", ANA_CLASS_NONE, threads_duplicate, ANA_SAY_KNOWN_THREADS_DUP},
-    {NULL, ANA_CLASS_NONE, has_forked, ANA_SAY_KNOWN_FORK},
+    {"Open MPI", ANA_CLASS_INSIDE, in_container, ANA_SENTENCE_KNOWN_CONTAINER},
+    {NULL, ANA_CLASS_CYCLE, python_duplicates, ANA_SENTENCE_KNOWN_PYTHON_DUP},
+    {"Open MPI", ANA_CLASS_NONE, threads_duplicate, ANA_SENTENCE_KNOWN_THREADS_DUP},
+    {NULL, ANA_CLASS_NONE, has_forked, ANA_SENTENCE_KNOWN_FORK},
 };
 
 static const struct bad {
@@ -109,7 +109,7 @@ void ana_known_bad(struct ana_case *c)
 {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if ((bad[i].id == ANA_CLASS_NONE || bad[i].id == c->out->id) && fits_job(&bad[i], c->job))
-            ANA_FACT(c, ANA_SAY_KNOWN, .name = bad[i].text);
+            ANA_FACT(c, ANA_SENTENCE_KNOWN, .name = bad[i].text);
     for (size_t i = 0; i < sizeof known / sizeof *known && c->count; i++) {
         bool version = !known[i].mpi || strncmp(c->members->mpi, known[i].mpi, strlen(known[i].mpi)) == 0;
         bool id = known[i].id == ANA_CLASS_NONE || known[i].id == c->out->id;

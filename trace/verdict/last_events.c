@@ -110,7 +110,7 @@ static void note_collective(struct reading *r, const struct trc_record *rec, con
         t->collective[t->collectives++] = one;
 }
 
-/* Keeps or drops a lock.  Locks are of the process: another thread may unlock. */
+/* Adds or removes a lock.  Locks are of the process: another thread may unlock. */
 static void note_lock(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
 {
     const struct trc_comm *win = trc_comm(r->c->members->process[r->index].rank.file, rec->sig->comm);
@@ -224,7 +224,7 @@ bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b)
     return a->comm == b->comm && a->peer == b->peer && a->tag == b->tag && a->source == b->source && a->rtag == b->rtag;
 }
 
-static void keep_one(struct reading *r, struct ana_open_request *request)
+static void store_one(struct reading *r, struct ana_open_request *request)
 {
     struct ana_last_events *t = r->last_events;
     for (size_t i = 0; i < r->cancels; i++)
@@ -234,7 +234,7 @@ static void keep_one(struct reading *r, struct ana_open_request *request)
         t->open[t->opens++] = *request;
 }
 
-static void keep_open(struct reading *r)
+static void store_open(struct reading *r)
 {
     for (size_t i = 0; i < r->endings; i++) {
         const struct ending *e = &r->ending[i];
@@ -245,7 +245,7 @@ static void keep_open(struct reading *r)
     for (size_t k = 0; k < TRC_MAX_THREADS; k++)
         for (size_t i = 0; i < r->starts[k].count; i++)
             if (r->starts[k].request[i].number != UINT64_MAX)
-                keep_one(r, &r->starts[k].request[i]);
+                store_one(r, &r->starts[k].request[i]);
 }
 
 static void read_last_events(struct ana_case *c, size_t index, struct ana_last_events *last_events)
@@ -271,7 +271,7 @@ static void read_last_events(struct ana_case *c, size_t index, struct ana_last_e
             r.thread = t;
             read_thread(&r, from[t]);
         }
-    keep_open(&r);
+    store_open(&r);
     for (size_t t = 0; t < TRC_MAX_THREADS; t++)
         free(r.starts[t].request);
     free(r.starts);
@@ -289,7 +289,7 @@ static struct ana_known *place_of(const struct ana_case *c, size_t index)
     return stays ? ana_known_of(c, index) : NULL;
 }
 
-static void know(const struct ana_case *c, size_t index, struct ana_known *known)
+static void note_known(const struct ana_case *c, size_t index, struct ana_known *known)
 {
     known->events = c->last_events[index];
     known->revision = trc_revision(ana_case_file(c, index));
@@ -304,7 +304,7 @@ static bool is_still_so(const struct ana_case *c, size_t index, const struct ana
            known->line.base == line.base && known->line.job_ns == line.job_ns && known->line.rate == line.rate;
 }
 
-void ana_case_keep_last_events(struct ana_case *c)
+void ana_case_close_last_events(struct ana_case *c)
 {
     for (size_t i = 0; c->last_events && i < c->count; i++) {
         struct ana_known *known = c->last_events[i] ? place_of(c, i) : NULL;
@@ -312,7 +312,7 @@ void ana_case_keep_last_events(struct ana_case *c)
             continue;
         if (known && !c->memory) {
             ana_last_events_free(known->events);
-            know(c, i, known);
+            note_known(c, i, known);
         } else {
             ana_last_events_free(c->last_events[i]);
         }

@@ -61,7 +61,7 @@ bool ana_may_be_vain(enum trc_opclass opclass);
 void ana_last_events_free(struct ana_last_events *last_events); /* NULL is none */
 /* Ends a case's last events: of a job that is watched they stay known for the next, as long as nothing new is read of
  * the rank; where all stand still nothing is read anew. */
-void ana_case_keep_last_events(struct ana_case *c);
+void ana_case_close_last_events(struct ana_case *c);
 
 /* pair.c */
 /* Finds whether the need of a dependency is under way (dependency->met), and the message that came instead. */

@@ -82,7 +82,7 @@ static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t s
             continue;
         const struct ana_waiting *in = waiting_in(c, g, index);
         voters++;
-        enum ana_past where = in ? ana_gone_past(c, in, true, suspect) : ANA_PAST_UNKNOWN;
+        enum ana_past where = in ? ana_is_past(c, in, true, suspect) : ANA_PAST_UNKNOWN;
         past += (where == ANA_LEFT_OUT) - (where == ANA_ON_ITS_WAY);
     }
     if (past || waiting->kind == ANA_WAITING_FINALIZE)
@@ -148,7 +148,7 @@ static struct guess message_guess(struct ana_case *c, enum ana_past past)
             size_t suspect = d->kind <= ANA_DEPENDENCY_RECEIVER && d->met <= 0 && !ana_graph_moves(&c->graph, d->node)
                                  ? ana_dependency_partner(c, d)
                                  : SIZE_MAX;
-            if (suspect == SIZE_MAX || suspect == p->index || ana_gone_past(c, p, false, suspect) != past)
+            if (suspect == SIZE_MAX || suspect == p->index || ana_is_past(c, p, false, suspect) != past)
                 continue;
             if (out.found && out.suspect[0] != suspect) /* several are no explanation */
                 return (struct guess){0};
@@ -169,7 +169,7 @@ static bool settle(struct ana_case *c, const struct guess *g, enum ana_verdict_c
     return true;
 }
 
-static void say_message(struct ana_case *c, const struct guess *g, enum ana_sentence id)
+static void explain_message(struct ana_case *c, const struct guess *g, enum ana_sentence id)
 {
     ANA_SUMMARY(c, id, .who = ana_one_rank(g->suspect[0]), .others = ana_one_rank(g->waiter->index),
                 .more = (int64_t)g->come - 1, .call = ana_waiting_call(g->waiter),
@@ -181,7 +181,7 @@ static bool message_left_out(struct ana_case *c)
     struct guess best = message_guess(c, ANA_LEFT_OUT);
     if (!best.found || !settle(c, &best, ANA_CLASS_UNMATCHED, best.waiter->lasted_ns))
         return false;
-    say_message(c, &best, ANA_SAY_WENT_PAST);
+    explain_message(c, &best, ANA_SENTENCE_WENT_PAST);
     return true;
 }
 
@@ -193,7 +193,7 @@ bool ana_find_at_odds(struct ana_case *c)
         !settle(c, &best, ANA_CLASS_UNMATCHED, best.waiter->lasted_ns))
         return false;
     ana_case_blame(c, best.waiter->index);
-    say_message(c, &best, ANA_SAY_AT_ODDS);
+    explain_message(c, &best, ANA_SENTENCE_AT_ODDS);
     return true;
 }
 
@@ -232,21 +232,22 @@ bool ana_find_left_out(struct ana_case *c)
     if (!best.found || !settle(c, &best, orders ? ANA_CLASS_CYCLE : ANA_CLASS_MISSING, g->lasted_ns))
         return message_left_out(c);
     if (orders) {
-        c->out->next.id = ANA_SAY_NEXT_ORDERS;
-        ANA_SUMMARY(c, ANA_SAY_TWO_ORDERS, .who = ANA_CULPRITS,
+        c->out->next.id = ANA_SENTENCE_NEXT_ORDERS;
+        ANA_SUMMARY(c, ANA_SENTENCE_TWO_ORDERS, .who = ANA_CULPRITS,
                     .call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])), .others = ana_ranks_in(c, g),
                     .other_call = g->call);
         return true;
     }
     const struct ana_waiting *suspect = ana_rank_waiting(c, best.suspect[0]);
     if (suspect->call->opclass == TRC_OP_SPAWN) { /* it has no number among the collectives, so either may be first */
-        c->out->next.id = ANA_SAY_NEXT_PART;
-        ANA_SUMMARY(c, ANA_SAY_NOT_OUT, .who = ANA_CULPRITS, .call = ana_waiting_call(suspect), .comm = g->comm,
+        c->out->next.id = ANA_SENTENCE_NEXT_PART;
+        ANA_SUMMARY(c, ANA_SENTENCE_NOT_OUT, .who = ANA_CULPRITS, .call = ana_waiting_call(suspect), .comm = g->comm,
                     .count = (int64_t)g->inside, .of = g->comm->def.size, .other_call = g->call);
     } else {
-        ANA_SUMMARY(c, ANA_SAY_LEFT_OUT, .who = ANA_CULPRITS, .call = {.name = g->call.name}, .comm = g->comm,
+        ANA_SUMMARY(c, ANA_SENTENCE_LEFT_OUT, .who = ANA_CULPRITS, .call = {.name = g->call.name}, .comm = g->comm,
                     .count = (int64_t)g->inside, .of = g->comm->def.size, .other_call = ana_waiting_call(suspect));
     }
-    ANA_FACT(c, ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm, .time = g->lasted_ns);
+    ANA_FACT(c, ANA_SENTENCE_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm,
+             .time = g->lasted_ns);
     return true;
 }

@@ -154,15 +154,15 @@ bool ana_has_living_threads(struct ana_case *c, size_t index)
     return ana_rank_blocked(c, index) && !c->rank[index].sure && ana_life_of(c, index, &bytes) >= ANA_LIFE_CHILD;
 }
 
-/* Tells what ranks do that show this sign of life. */
-static void say_life(struct ana_case *c, enum ana_life sign, const enum ana_life *of, double bytes)
+/* Explains what ranks do that show this sign of life. */
+static void explain_life(struct ana_case *c, enum ana_life sign, const enum ana_life *of, double bytes)
 {
     static const enum ana_sentence says[ANA_LIVES] = {
-        [ANA_LIFE_UNKNOWN] = ANA_SAY_NOTHING,     [ANA_LIFE_NONE] = ANA_SAY_NOTHING,
-        [ANA_LIFE_UNCOUNTED] = ANA_SAY_UNCOUNTED, [ANA_LIFE_UNSEEN] = ANA_SAY_UNSEEN_STACKS,
-        [ANA_LIFE_SLEEPS] = ANA_SAY_SLEEPS,       [ANA_LIFE_WAKES] = ANA_SAY_WAKES,
-        [ANA_LIFE_READS] = ANA_SAY_READS,         [ANA_LIFE_CHILD] = ANA_SAY_CHILD,
-        [ANA_LIFE_COMPUTES] = ANA_SAY_COMPUTES};
+        [ANA_LIFE_UNKNOWN] = ANA_SENTENCE_NOTHING,     [ANA_LIFE_NONE] = ANA_SENTENCE_NOTHING,
+        [ANA_LIFE_UNCOUNTED] = ANA_SENTENCE_UNCOUNTED, [ANA_LIFE_UNSEEN] = ANA_SENTENCE_UNSEEN_STACKS,
+        [ANA_LIFE_SLEEPS] = ANA_SENTENCE_SLEEPS,       [ANA_LIFE_WAKES] = ANA_SENTENCE_WAKES,
+        [ANA_LIFE_READS] = ANA_SENTENCE_READS,         [ANA_LIFE_CHILD] = ANA_SENTENCE_CHILD,
+        [ANA_LIFE_COMPUTES] = ANA_SENTENCE_COMPUTES};
     size_t *index = ana_case_room(c), n = 0;
     for (size_t i = 0; index && i < c->out->culprits; i++)
         if (of[i] == sign)
@@ -189,7 +189,7 @@ static size_t find_at_work(struct ana_case *c)
 bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int64_t lasted)
 {
     struct ana_finding *f = c->out;
-    enum ana_life *of = ana_case_keep(c, (f->culprits + 1) * sizeof *of);
+    enum ana_life *of = ana_case_alloc(c, (f->culprits + 1) * sizeof *of);
     double bytes = 0;
     size_t stand = 0, at_work = SIZE_MAX, *idle = ana_case_room(c);
     if (!of || !idle || !ana_case_settle(c, id, ANA_LIKELY, lasted))
@@ -214,8 +214,8 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
         return false;
     }
     for (enum ana_life sign = ANA_LIFE_UNCOUNTED; sign < ANA_LIVES; sign++)
-        say_life(c, sign, of, bytes);
+        explain_life(c, sign, of, bytes);
     if (stand)
-        ANA_FACT(c, ANA_SAY_MAY_WAIT, .who = ana_ranks_at(idle, stand), .others = ana_one_rank(at_work));
+        ANA_FACT(c, ANA_SENTENCE_MAY_WAIT, .who = ana_ranks_at(idle, stand), .others = ana_one_rank(at_work));
     return true;
 }

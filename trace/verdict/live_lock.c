@@ -40,8 +40,8 @@ bool ana_find_live_lock(struct ana_case *c)
     const bool stuck = one_sided && waiting.ranks.n < spinning.ranks.n;
     const struct side *others = stuck ? &spinning : &waiting;
     ana_case_blame_all(c, stuck ? waiting.ranks : spinning.ranks);
-    ANA_SUMMARY(c, stuck ? ANA_SAY_NO_VALUE : ANA_SAY_LIVE_LOCK, .who = ANA_CULPRITS, .count = (int64_t)vain->vain,
-                .time = vain->lasted_ns, .call = {.name = vain->call->name},
+    ANA_SUMMARY(c, stuck ? ANA_SENTENCE_NO_VALUE : ANA_SENTENCE_LIVE_LOCK, .who = ANA_CULPRITS,
+                .count = (int64_t)vain->vain, .time = vain->lasted_ns, .call = {.name = vain->call->name},
                 .others = ana_one_rank(stuck ? vain->index : waiting.first->index),
                 .more = (int64_t)others->ranks.n - 1, .of = (int64_t)others->ranks.n);
     return true;

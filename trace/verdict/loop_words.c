@@ -16,10 +16,10 @@ bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t si
         waits += t->pending && t->submitted[m] == ANA_HVD_YES;
         unknown += t->pending && t->submitted[m] == ANA_HVD_UNKNOWN;
     }
-    struct ana_fact fact = {set->rank[m].joined ? ANA_SAY_HVD_HAS_JOINED
-                            : waits             ? ANA_SAY_HVD_WAITS
-                            : unknown           ? ANA_SAY_HVD_ASKS_UNSEEN
-                                                : ANA_SAY_HVD_AWAITED,
+    struct ana_fact fact = {set->rank[m].joined ? ANA_SENTENCE_HVD_HAS_JOINED
+                            : waits             ? ANA_SENTENCE_HVD_WAITS
+                            : unknown           ? ANA_SENTENCE_HVD_ASKS_UNSEEN
+                                                : ANA_SENTENCE_HVD_AWAITED,
                             .count = (int64_t)waits};
     ana_render(c, c->out, &fact, out, size);
     return true;

@@ -8,18 +8,18 @@ static bool is_taken_elsewhere(struct ana_case *c, const struct ana_dependency *
                                struct ana_fact *fact)
 {
     const struct ana_waiting *p = ana_rank_waiting(c, w->index);
-    *fact = (struct ana_fact){ANA_SAY_TAKEN_ELSEWHERE, .who = ana_one_rank(w->index), .message = w,
+    *fact = (struct ana_fact){ANA_SENTENCE_TAKEN_ELSEWHERE, .who = ana_one_rank(w->index), .message = w,
                               .others = ana_one_rank(partner), .site = {.index = w->index}};
     fact->more = ana_dependency_taken(c, w, partner, &fact->count, &fact->site.address);
     return fact->more > 0 || (fact->site.address && p && fact->site.address != p->sig->site);
 }
 
-void ana_say_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
+void ana_explain_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
 {
     bool taken = w->near_messages == 0 && w->taken, elsewhere = w->near_identity != w->identity;
-    ANA_SUMMARY(c, taken ? ANA_SAY_TAKEN_BEFORE : ANA_SAY_OTHER_MESSAGE, .who = ana_one_rank(w->index), .message = w,
-                .others = ana_one_rank(partner), .number = w->near_tag, .more = elsewhere);
-    ANA_FACT(c, taken ? ANA_SAY_NOT_WAITED_FOR : ANA_SAY_NOT_RECEIVED, .who = ana_one_rank(w->index),
+    ANA_SUMMARY(c, taken ? ANA_SENTENCE_TAKEN_BEFORE : ANA_SENTENCE_OTHER_MESSAGE, .who = ana_one_rank(w->index),
+                .message = w, .others = ana_one_rank(partner), .number = w->near_tag, .more = elsewhere);
+    ANA_FACT(c, taken ? ANA_SENTENCE_NOT_WAITED_FOR : ANA_SENTENCE_NOT_RECEIVED, .who = ana_one_rank(w->index),
              .count = (int64_t)w->near_messages, .more = elsewhere);
     struct ana_fact by_any;
     if (!taken && is_taken_elsewhere(c, w, partner, &by_any) && by_any.more)
@@ -41,8 +41,8 @@ static struct ana_ranks who_wait_alike(struct ana_case *c, const struct ana_depe
     return ana_ranks_at(index, n);
 }
 
-/* Tells of the first collective that the source has come out of, and the other rank has not come to. */
-static void say_ahead(struct ana_case *c, size_t source, size_t index)
+/* Explains the first collective that the source has left and the other rank has not entered. */
+static void explain_ahead(struct ana_case *c, size_t source, size_t index)
 {
     const struct ana_last_events *its = ana_case_last_events(c, source), *mine = ana_case_last_events(c, index);
     for (size_t i = 0; i < its->collectives; i++) {
@@ -51,7 +51,7 @@ static void say_ahead(struct ana_case *c, size_t source, size_t index)
         if (!begun || one->sequence < *begun || one->doubt)
             continue;
         const struct trc_comm *comm = trc_comm(ana_case_file(c, source), one->sig.comm);
-        ANA_FACT(c, ANA_SAY_AHEAD, .who = ana_one_rank(index), .others = ana_one_rank(source),
+        ANA_FACT(c, ANA_SENTENCE_AHEAD, .who = ana_one_rank(index), .others = ana_one_rank(source),
                  .call = {.name = one->call->name}, .site = {source, one->sig.site},
                  .number = (int64_t)one->sequence + 1, .comm = comm);
         return;
@@ -62,7 +62,7 @@ static void say_ahead(struct ana_case *c, size_t source, size_t index)
  * none. */
 static struct ana_fact find_strayed(struct ana_case *c, const struct ana_dependency *w, size_t source)
 {
-    struct ana_fact to = {ANA_SAY_SENT_ELSEWHERE, .message = w, .who = ana_one_rank(w->index)}, from = to;
+    struct ana_fact to = {ANA_SENTENCE_SENT_ELSEWHERE, .message = w, .who = ana_one_rank(w->index)}, from = to;
     size_t senders = 0;
     for (size_t i = 0; i < c->count && !to.count; i++) {
         const bool other = i != source && i != w->index;
@@ -73,7 +73,7 @@ static struct ana_fact find_strayed(struct ana_case *c, const struct ana_depende
         to.number = c->members->process[i].rank.rank;
         if (came && ++senders) {
             from.count = came;
-            from.id = ANA_SAY_STRAYED;
+            from.id = ANA_SENTENCE_STRAYED;
             from.others = ana_one_rank(i);
         }
     }
@@ -81,22 +81,22 @@ static struct ana_fact find_strayed(struct ana_case *c, const struct ana_depende
     return to.count ? to : from;
 }
 
-/* Tells that a message will not be sent: its source is in a collective. */
-static void say_never_sent(struct ana_case *c, const struct ana_dependency *w, const struct ana_waiting *source,
-                           struct ana_ranks who, const struct ana_fact *strayed)
+/* Explains that a message will not be sent: its source is in a collective. */
+static void explain_never_sent(struct ana_case *c, const struct ana_dependency *w, const struct ana_waiting *source,
+                               struct ana_ranks who, const struct ana_fact *strayed)
 {
     struct ana_fact fact = *strayed;
-    if (fact.id != ANA_SAY_SENT_ELSEWHERE || !fact.count) {
+    if (fact.id != ANA_SENTENCE_SENT_ELSEWHERE || !fact.count) {
         const bool taken = is_taken_elsewhere(c, w, source->index, &fact);
         if (!taken)
-            fact = (struct ana_fact){ANA_SAY_NEVER_SENT, .who = who, .message = w};
+            fact = (struct ana_fact){ANA_SENTENCE_NEVER_SENT, .who = who, .message = w};
         if (!taken && strayed->count)
             ana_case_fact(c, *strayed);
     }
     fact.others = ana_one_rank(source->index);
     fact.call = ana_waiting_call(source);
     c->out->summary = fact;
-    say_ahead(c, source->index, w->index);
+    explain_ahead(c, source->index, w->index);
 }
 
 /* Any of the ranks that could send: one that sent something else; SIZE_MAX: none did. */
@@ -123,7 +123,7 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     bool named = w->near_messages || w->taken;
     const struct ana_waiting *source = named || partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
     bool stands = !near && source && ana_case_deadlocked(c, partner) && w->met == 0,
-         in = stands && source->kind == ANA_WAITING_COLLECTIVE && ana_gone_past(c, p, false, partner) != ANA_ON_ITS_WAY,
+         in = stands && source->kind == ANA_WAITING_COLLECTIVE && ana_is_past(c, p, false, partner) != ANA_ON_ITS_WAY,
          leaves = stands && source->kind == ANA_WAITING_FINALIZE;
     const struct ana_fact strayed = in || leaves ? find_strayed(c, w, partner) : (struct ana_fact){0};
     const bool sent = strayed.count && ana_rank_at(strayed.others, 0) == partner, never = in || (leaves && sent);
@@ -138,9 +138,9 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     ana_case_blame(c, partner);
     ana_case_doubt_culprits(c);
     if (near)
-        ana_say_near(c, w, partner);
+        ana_explain_near(c, w, partner);
     else
-        say_never_sent(c, w, source, who, &strayed);
+        explain_never_sent(c, w, source, who, &strayed);
     return true;
 }
 
@@ -154,8 +154,9 @@ bool ana_find_probed(struct ana_case *c, struct ana_waiting *p, struct ana_depen
         return false;
     ana_case_blame(c, partner);
     ana_case_doubt_culprits(c);
-    ANA_SUMMARY(c, ANA_SAY_PROBED, .who = ANA_CULPRITS, .others = ana_one_rank(p->index), .call = ana_waiting_call(p));
-    c->out->next.id = ANA_SAY_NEXT_PROBED;
+    ANA_SUMMARY(c, ANA_SENTENCE_PROBED, .who = ANA_CULPRITS, .others = ana_one_rank(p->index),
+                .call = ana_waiting_call(p));
+    c->out->next.id = ANA_SENTENCE_NEXT_PROBED;
     return true;
 }
 
@@ -186,11 +187,11 @@ static bool truncated(struct ana_case *c, struct ana_waiting *p)
         c->out->confidence = ANA_LIKELY;
         ana_case_blame(c, p->index);
         ana_case_blame(c, sender);
-        ANA_SUMMARY(c, ANA_SAY_NO_ROOM, .who = ana_one_rank(p->index), .count = (int64_t)w->bytes,
+        ANA_SUMMARY(c, ANA_SENTENCE_NO_ROOM, .who = ana_one_rank(p->index), .count = (int64_t)w->bytes,
                     .call = ana_waiting_call(p), .others = ana_one_rank(sender), .of = (int64_t)w->came,
                     .number = w->tag, .comm = w->comm);
-        ANA_FACT(c, ANA_SAY_TRUNCATED);
-        c->out->next.id = ANA_SAY_NEXT_ROOM;
+        ANA_FACT(c, ANA_SENTENCE_TRUNCATED);
+        c->out->next.id = ANA_SENTENCE_NEXT_ROOM;
         return true;
     }
     return false;

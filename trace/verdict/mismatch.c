@@ -126,11 +126,11 @@ static int64_t value_of(const struct ana_agreed *terms, size_t term)
     return term == ROOT ? (int32_t)terms->term[ROOT] : (int64_t)terms->term[BYTES];
 }
 
-static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m,
-                const struct ana_difference *d)
+static void explain(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m,
+                    const struct ana_difference *d)
 {
     static const enum ana_sentence says[] = {
-        [CALL] = ANA_SAY_OTHER_CALL, [ROOT] = ANA_SAY_OTHER_ROOT, [BYTES] = ANA_SAY_OTHER_DATA};
+        [CALL] = ANA_SENTENCE_OTHER_CALL, [ROOT] = ANA_SENTENCE_OTHER_ROOT, [BYTES] = ANA_SENTENCE_OTHER_DATA};
     TRC_ASSERT_ROWS(says, BYTES);
     const size_t both[] = {d->odd, d->usual};
     struct ana_fact fact = {says[d->term], .call = {.name = m->record[d->odd].call->name},
@@ -140,9 +140,9 @@ static void say(struct ana_case *c, const struct ana_group *g, uint64_t sequence
         fact.count = value_of(&m->terms[d->odd], d->term);
         fact.of = value_of(&m->terms[d->usual], d->term);
     }
-    ana_case_say_difference(c, m->terms, m->count, d, fact);
+    ana_case_explain_difference(c, m->terms, m->count, d, fact);
     for (size_t i = 0; i < 2; i++)
-        ANA_FACT(c, ANA_SAY_CALLED_AT, .who = ana_one_rank(m->terms[both[i]].who),
+        ANA_FACT(c, ANA_SENTENCE_CALLED_AT, .who = ana_one_rank(m->terms[both[i]].who),
                  .call = {.name = m->record[both[i]].call->name},
                  .site = {m->terms[both[i]].who, m->record[both[i]].sig->site});
 }
@@ -180,7 +180,7 @@ static bool roots_differ(struct ana_case *c, const struct trc_comm *comm, const 
 }
 
 /* Blames the ranks that name another rank as the root, or the rank that is named where nobody is the root; else all. */
-static void say_roots(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
+static void explain_roots(struct ana_case *c, const struct trc_comm *comm, const struct meeting *m)
 {
     const bool rooted = has_root(m);
     for (size_t i = 0; i < m->count; i++) {
@@ -190,7 +190,7 @@ static void say_roots(struct ana_case *c, const struct trc_comm *comm, const str
     bool named = c->out->culprits > 0;
     for (size_t i = 0; i < m->count && !named; i++)
         ana_case_blame(c, m->terms[i].who);
-    ANA_SUMMARY(c, rooted ? ANA_SAY_WRONG_ROOT : ANA_SAY_NO_ROOT, .who = ANA_CULPRITS,
+    ANA_SUMMARY(c, rooted ? ANA_SENTENCE_WRONG_ROOT : ANA_SENTENCE_NO_ROOT, .who = ANA_CULPRITS,
                 .call = {.name = m->record[0].call->name}, .comm = comm, .count = comm->def.size,
                 .of = comm->def.remote_size);
 }
@@ -226,9 +226,9 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
         c->out->confidence = ANA_LIKELY;
     }
     if (rootless)
-        say_roots(c, comm, m);
+        explain_roots(c, comm, m);
     else
-        say(c, g, sequence, m, &d);
+        explain(c, g, sequence, m, &d);
     return true;
 }
 
@@ -263,7 +263,7 @@ static bool find_in(struct ana_case *c, struct meeting *m, bool blocked)
 bool ana_find_mismatch(struct ana_case *c)
 {
     size_t most = c->waiting_count + MEMBERS_MAX;
-    struct meeting m = {.record = ana_case_keep(c, most * sizeof *m.record),
-                        .terms = ana_case_keep(c, most * sizeof *m.terms)};
+    struct meeting m = {.record = ana_case_alloc(c, most * sizeof *m.record),
+                        .terms = ana_case_alloc(c, most * sizeof *m.terms)};
     return m.record && m.terms && worth_it(c) && (find_in(c, &m, true) || find_in(c, &m, false));
 }

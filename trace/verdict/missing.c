@@ -81,39 +81,40 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
     }
     const bool world = !c->out->culprits && !unknown && g->comm->def.flags & TRC_COMM_WORLD;
     const size_t absent = world ? ana_blame_absent(c) : 0;
-    c->out->summary = fact_of(g, c->out->culprits ? ANA_SAY_NOT_COME
-                                 : unknown        ? ANA_SAY_NOT_COME_WORLD
-                                                  : ANA_SAY_NOT_COME_NO_FILE);
+    c->out->summary = fact_of(g, c->out->culprits ? ANA_SENTENCE_NOT_COME
+                                 : unknown        ? ANA_SENTENCE_NOT_COME_WORLD
+                                                  : ANA_SENTENCE_NOT_COME_NO_FILE);
     if (absent)
-        ana_say_absent(c, absent, g->call.name, g->inside);
+        ana_explain_absent(c, absent, g->call.name, g->inside);
     if (g->call.sig->flags & TRC_SIG_CONTROL) /* Horovod's background loop stands still */
         c->out->id = ANA_CLASS_LOOP_DEAD;
     if (unknown)
         c->out->confidence = ANA_POSSIBLE;
-    ANA_FACT(c, ANA_SAY_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm, .time = lasted);
+    ANA_FACT(c, ANA_SENTENCE_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm, .time = lasted);
     if (slow)
-        ANA_FACT(c, ANA_SAY_OTHERS_GET_ON);
+        ANA_FACT(c, ANA_SENTENCE_OTHERS_GET_ON);
     return true;
 }
 
-static void say_outside(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w, size_t partner)
+static void explain_outside(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w,
+                            size_t partner)
 {
     if (w->kind == ANA_DEPENDENCY_EPOCH) {
-        ana_say_epoch(c, p, w, 1);
+        ana_explain_epoch(c, p, w, 1);
         return;
     }
-    static const enum ana_sentence says[ANA_DEPENDENCY_EPOCH + 1] = {[ANA_DEPENDENCY_MESSAGE] = ANA_SAY_SENDER_OUTSIDE,
-                                                                     [ANA_DEPENDENCY_RECEIVER] =
-                                                                         ANA_SAY_RECEIVER_OUTSIDE,
-                                                                     [ANA_DEPENDENCY_LOCK] = ANA_SAY_LOCKED};
+    static const enum ana_sentence says[ANA_DEPENDENCY_EPOCH + 1] = {
+        [ANA_DEPENDENCY_MESSAGE] = ANA_SENTENCE_SENDER_OUTSIDE,
+        [ANA_DEPENDENCY_RECEIVER] = ANA_SENTENCE_RECEIVER_OUTSIDE,
+        [ANA_DEPENDENCY_LOCK] = ANA_SENTENCE_LOCKED};
     ANA_SUMMARY(c, says[w->kind], .who = ana_one_rank(p->index), .message = w, .call = ana_waiting_call(p),
                 .others = ana_one_rank(partner), .number = w->target);
     if (w->kind != ANA_DEPENDENCY_LOCK)
         return;
     ana_case_fact(c,
-                  (struct ana_fact){ANA_SAY_LOCKS, .who = ana_one_rank(partner), .comm = w->comm,
+                  (struct ana_fact){ANA_SENTENCE_LOCKS, .who = ana_one_rank(partner), .comm = w->comm,
                                     .name = w->shared ? "MPI_LOCK_SHARED" : "MPI_LOCK_EXCLUSIVE", .number = w->target});
-    c->out->next.id = ANA_SAY_NEXT_UNLOCK;
+    c->out->next.id = ANA_SENTENCE_NEXT_UNLOCK;
 }
 
 /* Finds a message that is waited for from a rank outside MPI. */
@@ -136,9 +137,9 @@ static bool message_misses(struct ana_case *c, struct ana_waiting *p)
         }
         if (w->near_messages || w->taken) {
             ana_case_blame(c, p->index);
-            ana_say_near(c, w, partner);
+            ana_explain_near(c, w, partner);
         } else {
-            say_outside(c, p, w, partner);
+            explain_outside(c, p, w, partner);
         }
         return true;
     }
@@ -230,17 +231,17 @@ bool ana_find_inside(struct ana_case *c)
         if (!g->blocked || !g->looked || g->missing_count || g->nowhere || lasted - copies < c->rules.hang_ns ||
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
-        c->out->summary = fact_of(g, ANA_SAY_ALL_HAVE_COME);
+        c->out->summary = fact_of(g, ANA_SENTENCE_ALL_HAVE_COME);
         bool own = may_compute(c, &g->call);
         if (own || is_starved(c, g, lasted)) {
             c->out->state = c->live ? ANA_VERDICT_WAITING : ANA_VERDICT_HUNG;
             c->out->confidence = ANA_POSSIBLE;
-            ANA_FACT(c, own ? ANA_SAY_OWN_OPERATION : ANA_SAY_STARVED);
+            ANA_FACT(c, own ? ANA_SENTENCE_OWN_OPERATION : ANA_SENTENCE_STARVED);
         }
         if (own)
-            c->out->next.id = ANA_SAY_NEXT_OPERATION;
+            c->out->next.id = ANA_SENTENCE_NEXT_OPERATION;
         else if (!is_compared(&g->call)) {
-            c->out->next.id = ANA_SAY_NEXT_NOT_COMPARED;
+            c->out->next.id = ANA_SENTENCE_NEXT_NOT_COMPARED;
             ana_case_blame(c, root_outside(c, g));
         }
         c->out->summary.size = most == TRC_BYTES_UNKNOWN ? 0 : most;
@@ -258,8 +259,8 @@ static void blame_partner(struct ana_case *c, const struct ana_dependency *w)
     c->out->id = ANA_CLASS_UNMATCHED;
 }
 
-/* Tells of ranks that collectives wait for, and whose own calls wait for something unknown. */
-static bool say_unknown(struct ana_case *c)
+/* Explains the ranks that collectives wait for, and whose own calls wait for something unknown. */
+static bool explain_unknown(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
         const struct ana_group *g = ana_group_at(c, i);
@@ -273,12 +274,12 @@ static bool say_unknown(struct ana_case *c)
         }
         if (!odd)
             continue;
-        struct ana_fact fact = fact_of(g, ANA_SAY_NOT_OUT);
+        struct ana_fact fact = fact_of(g, ANA_SENTENCE_NOT_OUT);
         fact.who = ana_case_ranks(c, c->out->culprit, c->out->culprits);
         fact.other_call = fact.call;
         fact.call = ana_waiting_call(odd);
         c->out->summary = fact;
-        c->out->next.id = ANA_SAY_NEXT_PART;
+        c->out->next.id = ANA_SENTENCE_NEXT_PART;
         c->out->id = ANA_CLASS_MISSING;
         if (fact.who.n == 1 &&
             odd->dependencies == 1) /* a message that was begun and does not come, as of partitions */
@@ -332,7 +333,7 @@ bool ana_find_no_progress(struct ana_case *c)
                                 : others || !outside ? ANA_CLASS_NONE
                                 : messages           ? ANA_CLASS_UNMATCHED
                                                      : ANA_CLASS_MISSING;
-    struct ana_fact fact = {ANA_SAY_NOTHING_MOVES, .who = ana_case_ranks(c, c->out->culprit, outside),
+    struct ana_fact fact = {ANA_SENTENCE_NOTHING_MOVES, .who = ana_case_ranks(c, c->out->culprit, outside),
                             .count = (int64_t)inside};
     if (!inside || ana_case_starting(c) || !ana_case_settle_by_time(c, id, now - last)) {
         c->out->culprits = 0;
@@ -341,17 +342,17 @@ bool ana_find_no_progress(struct ana_case *c)
     if (others) /* the ranks whose part it is to come there are not known */
         c->out->culprits = 0;
     if (at_end) {
-        fact.id = ANA_SAY_NOT_COME_FINALIZE;
+        fact.id = ANA_SENTENCE_NOT_COME_FINALIZE;
     } else if (at_connect) { /* MPI_Comm_accept, MPI_Comm_connect .. */
-        fact.id = ANA_SAY_NOBODY_MEETS;
+        fact.id = ANA_SENTENCE_NOBODY_MEETS;
         fact.call.name = connect->call->name;
     }
     if (c->out->state == ANA_VERDICT_WAITING)
-        fact.id = ANA_SAY_WORKS_OUTSIDE;
+        fact.id = ANA_SENTENCE_WORKS_OUTSIDE;
     c->out->summary = fact;
     if (!at_end)
         c->out->confidence = ANA_POSSIBLE;
-    if (!outside && leaving != inside && say_unknown(c))
+    if (!outside && leaving != inside && explain_unknown(c))
         c->out->confidence = ANA_LIKELY;
     return true;
 }

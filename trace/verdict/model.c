@@ -96,8 +96,8 @@ static void find_missing(struct ana_case *c, struct ana_group *g)
         return;
     struct ana_range range = ana_members(c->job, mine, g->comm, false);
     size_t most = range.to - range.from + 1;
-    g->missing = ana_case_keep(c, most * sizeof *g->missing);
-    g->place = ana_case_keep(c, most * sizeof *g->place);
+    g->missing = ana_case_alloc(c, most * sizeof *g->missing);
+    g->place = ana_case_alloc(c, most * sizeof *g->place);
     if (!g->missing || !g->place)
         return;
     for (size_t m = range.from; m < range.to; m++) {

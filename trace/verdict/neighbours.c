@@ -53,7 +53,7 @@ static bool leaders_differ(struct ana_case *c, const struct ana_waiting *p)
     ana_case_blame(c, p->index);
     if (meets)
         ana_case_blame(c, other);
-    ANA_SUMMARY(c, meets ? ANA_SAY_OTHER_LEADERS_TAG : ANA_SAY_NO_LEADER, .who = ana_one_rank(p->index),
+    ANA_SUMMARY(c, meets ? ANA_SENTENCE_OTHER_LEADERS_TAG : ANA_SENTENCE_NO_LEADER, .who = ana_one_rank(p->index),
                 .others = ana_one_rank(other), .call = {.name = p->call->name}, .number = p->sig->tag,
                 .other_number = q->sig->tag);
     return true;
@@ -72,9 +72,9 @@ bool ana_find_lopsided(struct ana_case *c)
             continue;
         ana_case_blame(c, p->index);
         ana_case_blame(c, source);
-        ANA_SUMMARY(c, ANA_SAY_LOPSIDED, .who = ana_one_rank(p->index), .others = ana_one_rank(source),
+        ANA_SUMMARY(c, ANA_SENTENCE_LOPSIDED, .who = ana_one_rank(p->index), .others = ana_one_rank(source),
                     .call = {.name = p->call->name}, .comm = p->comm);
-        ANA_NEXT(c, ANA_SAY_NEXT_LOPSIDED);
+        ANA_NEXT(c, ANA_SENTENCE_NEXT_LOPSIDED);
         return true;
     }
     return false;

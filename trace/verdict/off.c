@@ -3,7 +3,7 @@
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
-#define TOLD 3u /* stretches of time that are told one by one */
+#define TOLD 3u /* stretches of time that are listed one by one */
 
 bool ana_find_off(struct ana_case *c)
 {
@@ -20,15 +20,15 @@ bool ana_find_off(struct ana_case *c)
     if (n == 0)
         return false;
     c->out->state = ANA_VERDICT_UNKNOWN;
-    ANA_SUMMARY(c, ANA_SAY_OFF_NOW, .who = ana_ranks_at(index, n), .time = least_ns > 0 ? least_ns : 0);
-    ANA_NEXT(c, ANA_SAY_NEXT_OFF);
+    ANA_SUMMARY(c, ANA_SENTENCE_OFF_NOW, .who = ana_ranks_at(index, n), .time = least_ns > 0 ? least_ns : 0);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_OFF);
     return true;
 }
 
-void ana_say_off(struct ana_case *c)
+void ana_explain_off(struct ana_case *c)
 {
     struct ana_offs offs;
-    c->memory |= !ana_offs_take(c->job, &offs);
+    c->memory |= !ana_offs_find(c->job, &offs);
     for (size_t i = 0; i < offs.count && i < TOLD; i++) {
         const struct ana_off *off = &offs.off[i];
         const bool now = off->end_ns == INT64_MAX;
@@ -36,10 +36,10 @@ void ana_say_off(struct ana_case *c)
         if (!rank)
             break;
         memcpy(rank, off->rank, off->ranks * sizeof *rank);
-        ANA_FACT(c, now ? ANA_SAY_OFF_SINCE : ANA_SAY_OFF_FROM_TO, .who = ana_ranks_at(rank, off->ranks),
+        ANA_FACT(c, now ? ANA_SENTENCE_OFF_SINCE : ANA_SENTENCE_OFF_FROM_TO, .who = ana_ranks_at(rank, off->ranks),
                  .time = off->begin_ns, .other_time = now ? 0 : off->end_ns);
     }
     if (offs.count > TOLD)
-        ANA_FACT(c, ANA_SAY_OFF_MORE, .count = (int64_t)offs.times, .time = offs.all_ns);
+        ANA_FACT(c, ANA_SENTENCE_OFF_MORE, .count = (int64_t)offs.times, .time = offs.all_ns);
     ana_offs_free(&offs);
 }

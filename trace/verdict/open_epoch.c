@@ -58,17 +58,17 @@ static bool is_left_open(struct ana_case *c, const struct ana_waiting *p, const 
     return elsewhere || went_on(c, other);
 }
 
-void ana_say_epoch(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d, size_t waiters)
+void ana_explain_epoch(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d, size_t waiters)
 {
     size_t other = ana_dependency_partner(c, d);
     const struct ana_waiting *its = ana_rank_waiting(c, other);
     struct ana_call end = {.name = d->kind == ANA_DEPENDENCY_LOCK ? "MPI_Win_unlock"
                                    : d->completes                 ? "MPI_Win_complete"
                                                                   : "MPI_Win_post"};
-    ANA_SUMMARY(c, ANA_SAY_EPOCH_OPEN, .who = ana_one_rank(other), .call = end, .others = ana_one_rank(p->index),
+    ANA_SUMMARY(c, ANA_SENTENCE_EPOCH_OPEN, .who = ana_one_rank(other), .call = end, .others = ana_one_rank(p->index),
                 .more = (int64_t)waiters - 1, .of = (int64_t)waiters, .comm = p->comm, .name = p->call->name,
                 .other_call = its ? ana_waiting_call(its) : (struct ana_call){0});
-    ANA_NEXT(c, ANA_SAY_NEXT_EPOCH, .call = end);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_EPOCH, .call = end);
 }
 
 bool ana_find_open_epoch(struct ana_case *c)
@@ -97,7 +97,7 @@ bool ana_find_open_epoch(struct ana_case *c)
         of && ana_case_settle_likely(c, ANA_CLASS_CYCLE, &first->index, 1, ana_case_lasted(c, &first->index, 1));
     if (found) {
         ana_case_blame_all(c, ana_ranks_at(member, all));
-        ana_say_epoch(c, first, of, waiters);
+        ana_explain_epoch(c, first, of, waiters);
     }
     free(member);
     return found;

@@ -144,7 +144,7 @@ static int ask_witnesses(struct ana_case *c, const struct both *b, bool *fresh, 
     return sum;
 }
 
-enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect)
+enum ana_past ana_is_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect)
 {
     const struct ana_steps *here = ana_case_steps(c, waiter->index, waiter->thread),
                            *there = ana_case_steps(c, suspect, waiter->thread);

@@ -40,7 +40,7 @@ enum ana_past {
 /* Whether it has been at a place and come on. */
 bool ana_was_at(const struct ana_steps *steps, uint64_t place);
 /* Place of `suspect`, the rank that `waiter` waits for; `collective`: in a collective. */
-enum ana_past ana_gone_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
+enum ana_past ana_is_past(struct ana_case *c, const struct ana_waiting *waiter, bool collective, size_t suspect);
 
 /* A rank's record of a collective that it has completed or started; NULL: it has none, or it is too old. */
 const struct ana_last_collective *ana_past_collective(struct ana_case *c, size_t index, uint64_t identity,

@@ -60,7 +60,7 @@ static void count_sent(struct center *m, struct turns *t)
     }
 }
 
-static void count_taken(const struct center *m, struct turns *t)
+static void count_received(const struct center *m, struct turns *t)
 {
     for (size_t i = 0; i < t->steps->count; i++)
         t->taken += receives(m, &t->steps->step[i]) && is_answer_place(m, t->steps->step[i].place);
@@ -129,7 +129,7 @@ static void find_peers(struct ana_case *c, struct center *m)
     }
     size_t part = 0; /* number of peers that take part */
     for (size_t i = 0; i < m->peers; i++) {
-        count_taken(m, &m->turns[i]);
+        count_received(m, &m->turns[i]);
         if (m->turns[i].sent || m->turns[i].taken || m->others == 1)
             m->turns[part++] = m->turns[i];
     }
@@ -152,7 +152,7 @@ static bool owes_alone(struct ana_case *c, const struct center *m, const struct 
     return gave && took;
 }
 
-static bool say_owed(struct ana_case *c, struct center *m)
+static bool explain_owed(struct ana_case *c, struct center *m)
 {
     int64_t usual = m->peers ? usual_debt(m) : 0;
     size_t debtors = m->peers == 1 && m->others == 1 && owes_alone(c, m, &m->turns[0]);
@@ -164,8 +164,9 @@ static bool say_owed(struct ana_case *c, struct center *m)
     const struct turns *last = &m->turns[m->peers - 1];
     for (size_t i = 0; i < debtors; i++)
         ana_case_blame(c, m->turns[m->peers - 1 - i].index);
-    ANA_SUMMARY(c, ANA_SAY_OWES, .who = ANA_CULPRITS, .others = ana_one_rank(m->waiting->index), .message = m->message);
-    ANA_FACT(c, ANA_SAY_TURNS, .who = ana_one_rank(last->index), .others = ana_one_rank(m->waiting->index),
+    ANA_SUMMARY(c, ANA_SENTENCE_OWES, .who = ANA_CULPRITS, .others = ana_one_rank(m->waiting->index),
+                .message = m->message);
+    ANA_FACT(c, ANA_SENTENCE_TURNS, .who = ana_one_rank(last->index), .others = ana_one_rank(m->waiting->index),
              .count = last->taken, .of = last->sent, .number = usual);
     return true;
 }
@@ -175,8 +176,8 @@ bool ana_find_owed(struct ana_case *c, struct ana_waiting *p, struct ana_depende
     bool any = d->kind == ANA_DEPENDENCY_MESSAGE && d->peer == TRC_PEER_ANY && d->comm && d->met <= 0;
     if (p->aside || !any || c->centers++ >= CENTERS)
         return false;
-    struct center m = {.waiting = p, .message = d, .turns = ana_case_keep(c, (c->count + 1) * sizeof *m.turns)};
+    struct center m = {.waiting = p, .message = d, .turns = ana_case_alloc(c, (c->count + 1) * sizeof *m.turns)};
     if (m.turns)
         find_peers(c, &m);
-    return m.turns && say_owed(c, &m);
+    return m.turns && explain_owed(c, &m);
 }

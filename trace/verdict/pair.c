@@ -63,7 +63,8 @@ static bool is_of(const struct ana_case *c, size_t index, const struct trc_sig *
 }
 
 /* Whether a receive of rank `index` takes messages of rank `from`. */
-static bool takes_from(const struct ana_case *c, size_t index, const struct trc_comm *comm, int32_t source, size_t from)
+static bool receives_from(const struct ana_case *c, size_t index, const struct trc_comm *comm, int32_t source,
+                          size_t from)
 {
     return source == TRC_PEER_ANY || ana_partner(c->job, index, comm, source) == from;
 }
@@ -83,8 +84,8 @@ static void count_sent(struct ana_case *c, struct ana_map *flows, size_t index, 
         flow->next = sig->sent;
 }
 
-static void count_taken(struct ana_case *c, struct ana_map *flows, size_t index, size_t other,
-                        const struct trc_record *rec)
+static void count_received(struct ana_case *c, struct ana_map *flows, size_t index, size_t other,
+                           const struct trc_record *rec)
 {
     const struct trc_sig *sig = rec->sig;
     const bool starts = sig->flags & TRC_SIG_START, any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
@@ -123,7 +124,7 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
             if (sender)
                 count_sent(c, flows, index, other, &rec);
             else
-                count_taken(c, flows, index, other, &rec);
+                count_received(c, flows, index, other, &rec);
         }
         trc_cursor_close(cursor);
     }
@@ -155,7 +156,8 @@ static int64_t open_receives(struct ana_case *c, size_t index, size_t source, ui
         const struct ana_open_request *r = &last_events->open[i];
         const struct trc_comm *comm = trc_comm(ana_case_file(c, index), r->sig.comm);
         n += r->sig.flags & TRC_SIG_P2P_IN && r->begin_ns < before_ns && comm &&
-             ana_comm_identity(c->job, index, comm) == identity && takes_from(c, index, comm, r->sig.source, source) &&
+             ana_comm_identity(c->job, index, comm) == identity &&
+             receives_from(c, index, comm, r->sig.source, source) &&
              (r->sig.rtag == TRC_TAG_ANY || tag == TRC_TAG_ANY || r->sig.rtag == tag) &&
              !(complete && r->call->opclass == TRC_OP_MPROBE);
     }
@@ -269,7 +271,7 @@ static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dep
 }
 
 /* Whether the message of a started send was taken already. */
-static bool was_taken(struct ana_case *c, size_t sender, const struct ana_dependency *d, size_t receiver)
+static bool was_received(struct ana_case *c, size_t sender, const struct ana_dependency *d, size_t receiver)
 {
     int64_t sent = ana_messages(c, sender, receiver, false), taken = ana_messages(c, sender, receiver, true);
     if (sent >= 0 && sent + d->half == taken)
@@ -292,7 +294,7 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_depe
     for (const struct ana_waiting *p = ana_waits(c, receiver); p < ana_waits(c, receiver + 1); p++) {
         const struct trc_sig *sig = p->sig;
         bool receives = sig->flags & TRC_SIG_P2P_IN || p->call->opclass == TRC_OP_RECV;
-        if (receives && p->identity == d->identity && takes_from(c, receiver, p->comm, sig->source, sender) &&
+        if (receives && p->identity == d->identity && receives_from(c, receiver, p->comm, sig->source, sender) &&
             (sig->rtag == d->tag || sig->rtag == TRC_TAG_ANY))
             d->met = 1;
     }
@@ -300,7 +302,7 @@ static void look_for_receiver(struct ana_case *c, size_t sender, struct ana_depe
         d->met = 1;
     d->probed = open_receives(c, receiver, sender, d->identity, d->tag, INT64_MAX, false) > 0;
     if (!d->met && (d->started || d->half))
-        d->met = was_taken(c, sender, d, receiver);
+        d->met = was_received(c, sender, d, receiver);
 }
 
 bool ana_message_left(const struct ana_case *c, size_t sender, size_t receiver)

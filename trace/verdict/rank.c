@@ -27,7 +27,7 @@ static void add_line(struct detail *s, const char *format, ...)
 static void add_stacks(const struct ana_job *job, size_t index, struct detail *s)
 {
     struct ana_stacks stacks;
-    if (!ana_stacks_take(job, &stacks))
+    if (!ana_stacks_read(job, &stacks))
         return;
     for (size_t i = 0; i < stacks.count; i++) {
         const struct ana_stack *stack = &stacks.stack[i];

@@ -264,7 +264,7 @@ void ana_render(const struct ana_case *c, const struct ana_finding *finding, con
 
 /* ---- facts that outlive the case -------------------------------------------------------------------------------- */
 
-static bool keep_ranks(struct ana_ranks ranks, struct ana_verdict_value *out)
+static bool copy_ranks(struct ana_ranks ranks, struct ana_verdict_value *out)
 {
     out->rank = malloc((ranks.n + 1) * sizeof *out->rank);
     for (size_t i = 0; out->rank && i < ranks.n; i++)
@@ -273,14 +273,14 @@ static bool keep_ranks(struct ana_ranks ranks, struct ana_verdict_value *out)
     return out->rank != NULL;
 }
 
-static bool keep_value(struct text *t, const struct term *term, struct ana_verdict_value *out)
+static bool copy_value(struct text *t, const struct term *term, struct ana_verdict_value *out)
 {
     char words[256];
     struct text one = {t->c, t->finding, t->fact, words, sizeof words, 0, 0};
     out->name = term->name;
     if (term->kind == RANKS || term->kind == CIRCLE) {
         out->kind = ANA_VALUE_RANKS;
-        return keep_ranks(ranks_of(t->fact, term, t->finding), out);
+        return copy_ranks(ranks_of(t->fact, term, t->finding), out);
     }
     if (term->kind == COUNT || term->kind == NS || term->kind == BYTES) {
         out->kind = term->kind == NS ? ANA_VALUE_NS : ANA_VALUE_COUNT;
@@ -308,7 +308,7 @@ bool ana_render_fact(const struct ana_case *c, const struct ana_finding *finding
     bool done = out->text && out->value;
     for (size_t i = 0; done && i < TERMS; i++)
         if (t.told & 1u << i)
-            done = keep_value(&t, &terms[i], &out->value[out->values++]);
+            done = copy_value(&t, &terms[i], &out->value[out->values++]);
     if (!done)
         ana_verdict_fact_free(out);
     return done;

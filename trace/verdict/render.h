@@ -5,7 +5,7 @@
 
 struct ana_case;
 
-/* Writes the sentence of a fact of this finding; "" for ANA_SAY_NOTHING. */
+/* Writes the sentence of a fact of this finding; "" for ANA_SENTENCE_NOTHING. */
 void ana_render(const struct ana_case *c, const struct ana_finding *finding, const struct ana_fact *fact, char *out,
                 size_t size);
 /* Makes a fact that outlives the case: its sentence, and the values that the sentence tells.  False: out of memory;

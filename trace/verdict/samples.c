@@ -37,7 +37,7 @@ static bool restart_samples(struct ana_samples *samples, const struct ana_job *j
     return samples->seen[0] && samples->seen[1];
 }
 
-void ana_samples_take(struct ana_job *job)
+void ana_samples_add(struct ana_job *job)
 {
     const struct ana_members *members = ana_job_members(job);
     struct ana_samples *samples = &ana_job_judgement(job)->samples;

@@ -49,7 +49,7 @@ static void note_due(const struct ana_case *c, const struct host *host, size_t h
 void ana_case_find_quiet(struct ana_case *c)
 {
     size_t hosts = ana_clock_domains(c->members->clock), heard = 0, silent = 0;
-    struct host *host = c->live ? ana_case_keep(c, (hosts + 1) * sizeof *host) : NULL;
+    struct host *host = c->live ? ana_case_alloc(c, (hosts + 1) * sizeof *host) : NULL;
     int64_t patience = QUIET_NS;
     for (size_t i = 0; host && i < c->count; i++) {
         int64_t longest = c->members->process[i].longest_still_ns * TIMES;
@@ -84,13 +84,13 @@ enum ana_stop ana_case_stop(const struct ana_case *c, size_t index)
     return ANA_SILENT;
 }
 
-void ana_say_stopped(struct ana_case *c)
+void ana_explain_stopped(struct ana_case *c)
 {
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
         if (c->out->id == ANA_CLASS_DEAD || ana_case_stop(c, index) != ANA_FROZEN)
             continue;
-        ANA_FACT(c, ANA_SAY_HELD_UP, .who = ana_one_rank(index), .time = c->members->process[index].silent_ns);
+        ANA_FACT(c, ANA_SENTENCE_HELD_UP, .who = ana_one_rank(index), .time = c->members->process[index].silent_ns);
     }
 }
 
@@ -138,9 +138,9 @@ static void look(const struct ana_case *c, struct crowd *crowd)
 }
 
 /* A fact about the whole crowd. */
-static struct ana_fact fact_of(const struct ana_case *c, const struct crowd *crowd, enum ana_sentence say)
+static struct ana_fact fact_of(const struct ana_case *c, const struct crowd *crowd, enum ana_sentence explain)
 {
-    struct ana_fact fact = {.id = say, .who = ANA_CULPRITS};
+    struct ana_fact fact = {.id = explain, .who = ANA_CULPRITS};
     if (crowd->n == crowd->left && crowd->n > 1) {
         fact.count = (int64_t)crowd->n;
         fact.number = crowd->left < c->count;
@@ -163,30 +163,30 @@ static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confi
     ana_case_blame_all(c, ana_ranks_at(crowd->index, crowd->n));
 }
 
-static void say(struct ana_case *c, const struct crowd *crowd)
+static void explain(struct ana_case *c, const struct crowd *crowd)
 {
     const struct ana_process *first = &c->members->process[crowd->index[0]];
     struct ana_fact how = {.who = ANA_CULPRITS, .time = crowd->since_ns};
-    ANA_NEXT(c, ANA_SAY_NEXT_CONTINUE, .who = ANA_CULPRITS, .number = first->rank.pid, .name = first->rank.host);
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_CONTINUE, .who = ANA_CULPRITS, .number = first->rank.pid, .name = first->rank.host);
     if (crowd->kinds[ANA_STOPPED] == crowd->n) {
         bool traced = true;
         for (size_t i = 0; i < crowd->n; i++)
             traced &= c->members->process[crowd->index[i]].traced;
         settle(c, crowd, ANA_LIKELY); /* a process that exists may go on */
-        c->out->summary = fact_of(c, crowd, traced ? ANA_SAY_CROWD_DEBUGGED : ANA_SAY_CROWD_STOPPED);
+        c->out->summary = fact_of(c, crowd, traced ? ANA_SENTENCE_CROWD_DEBUGGED : ANA_SENTENCE_CROWD_STOPPED);
         return;
     }
     if (crowd->kinds[ANA_SILENT]) {
         settle(c, crowd, crowd->n < crowd->left ? ANA_LIKELY : ANA_POSSIBLE);
-        c->out->summary = fact_of(c, crowd, ANA_SAY_CROWD_SILENT);
+        c->out->summary = fact_of(c, crowd, ANA_SENTENCE_CROWD_SILENT);
         c->out->summary.time = c->out->state == ANA_VERDICT_UNKNOWN ? crowd->since_ns : 0;
-        how.id = ANA_SAY_CROWD_UNSEEN;
-        c->out->next.id = ANA_SAY_NEXT_EXISTS;
+        how.id = ANA_SENTENCE_CROWD_UNSEEN;
+        c->out->next.id = ANA_SENTENCE_NEXT_EXISTS;
     } else {
         settle(c, crowd, ANA_LIKELY);
-        c->out->summary = fact_of(c, crowd, ANA_SAY_CROWD_FROZEN);
-        how.id = ANA_SAY_CROWD_EXISTS;
-        c->out->next.id = ANA_SAY_NEXT_FROZEN;
+        c->out->summary = fact_of(c, crowd, ANA_SENTENCE_CROWD_FROZEN);
+        how.id = ANA_SENTENCE_CROWD_EXISTS;
+        c->out->next.id = ANA_SENTENCE_NEXT_FROZEN;
     }
     ana_case_fact(c, how);
 }
@@ -200,7 +200,7 @@ bool ana_find_stopped(struct ana_case *c)
     if (crowd.n == 0 || crowd.dead || crowd.since_ns < c->rules.proof_ns ||
         (crowd.n < crowd.left && (crowd.n == 1 || !ana_anybody_waits(c))))
         return false;
-    say(c, &crowd);
+    explain(c, &crowd);
     return true;
 }
 
@@ -223,13 +223,13 @@ bool ana_find_host(struct ana_case *c)
         !ana_anybody_waits(c) || ana_hung_before(c, first))
         return false;
     crowd.since_ns = c->members->end_ns - last;
-    c->out->summary = fact_of(c, &crowd, ANA_SAY_CROWD_GONE);
-    ANA_FACT(c, ANA_SAY_HOST_FIRST, .time = crowd.since_ns);
+    c->out->summary = fact_of(c, &crowd, ANA_SENTENCE_CROWD_GONE);
+    ANA_FACT(c, ANA_SENTENCE_HOST_FIRST, .time = crowd.since_ns);
     settle(c, &crowd, ANA_PROVEN);
     return true;
 }
 
-/* Processes of other hosts fell silent together: it cannot be told whether they still exist.  After a minute they count
+/* Processes of other hosts fell silent together: it is not known whether they still exist.  After a minute they count
  * as gone (process.c). */
 bool ana_find_silent(struct ana_case *c)
 {
@@ -242,6 +242,6 @@ bool ana_find_silent(struct ana_case *c)
     look(c, &crowd);
     if (crowd.n == 0 || crowd.n < crowd.left)
         return false;
-    say(c, &crowd);
+    explain(c, &crowd);
     return true;
 }

@@ -166,13 +166,13 @@ void ana_doubt_files(struct ana_case *c)
         if (!stack || !strstr(stack->on, "() on /") || strstr(stack->on, "() on /dev/") ||
             ana_clock_job_time(c->members->clock, index, stack->ticks) < c->members->process[index].last_end_ns)
             continue;
-        ANA_FACT(c, ANA_SAY_FILE_DOUBT, .who = ana_one_rank(index), .name = stack->on);
+        ANA_FACT(c, ANA_SENTENCE_FILE_DOUBT, .who = ana_one_rank(index), .name = stack->on);
         if (c->out->confidence == ANA_LIKELY)
             c->out->confidence = ANA_POSSIBLE;
     }
 }
 
-void ana_say_threads(struct ana_case *c)
+void ana_explain_threads(struct ana_case *c)
 {
     char place[200], line[512];
     for (size_t i = 0; i < c->stacks->count; i++) {
@@ -181,7 +181,7 @@ void ana_say_threads(struct ana_case *c)
             continue;
         ana_stack_place_words(c->job, stack, place, sizeof place);
         ana_stack_line_at(stack, stack->python_count ? NULL : place, line, sizeof line);
-        ana_case_fact(c, (struct ana_fact){ANA_SAY_SILENT_THREAD, .who = ana_one_rank(stack->index),
+        ana_case_fact(c, (struct ana_fact){ANA_SENTENCE_SILENT_THREAD, .who = ana_one_rank(stack->index),
                                            .name = ana_case_text(c, line)});
     }
 }

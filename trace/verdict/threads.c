@@ -114,16 +114,16 @@ static size_t who_waits_for(struct ana_case *c, size_t index)
     return SIZE_MAX;
 }
 
-bool ana_find_kept_lock(struct ana_case *c)
+bool ana_find_held_lock(struct ana_case *c)
 {
     for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         size_t other = p->keeps_lock && ana_rank_knot(c, p->index) ? who_waits_for(c, p->index) : SIZE_MAX;
         if (other == SIZE_MAX || !ana_case_settle_likely(c, ANA_CLASS_CYCLE, &p->index, 1, p->lasted_ns))
             continue;
         ana_case_blame(c, p->index);
-        ANA_SUMMARY(c, ANA_SAY_KEEPS_LOCK, .who = ANA_CULPRITS, .call = ana_waiting_call(p),
+        ANA_SUMMARY(c, ANA_SENTENCE_KEEPS_LOCK, .who = ANA_CULPRITS, .call = ana_waiting_call(p),
                     .others = ana_one_rank(other), .other_call = ana_waiting_call(ana_rank_waiting(c, other)));
-        c->out->next.id = ANA_SAY_NEXT_LOCK;
+        c->out->next.id = ANA_SENTENCE_NEXT_LOCK;
         return true;
     }
     return false;
@@ -180,8 +180,8 @@ bool ana_find_file_lock(struct ana_case *c)
     if (!n || !ana_case_settle(c, ANA_CLASS_CYCLE, c->rank[holder].sure ? ANA_PROVEN : ANA_LIKELY, lasted))
         return false;
     ana_case_blame(c, holder);
-    ANA_SUMMARY(c, ANA_SAY_FILE_LOCK, .who = ana_ranks_at(index, n), .others = ANA_CULPRITS,
+    ANA_SUMMARY(c, ANA_SENTENCE_FILE_LOCK, .who = ana_ranks_at(index, n), .others = ANA_CULPRITS,
                 .call = ana_waiting_call(ana_rank_waiting(c, holder)));
-    c->out->next.id = ANA_SAY_NEXT_FILE_LOCK;
+    c->out->next.id = ANA_SENTENCE_NEXT_FILE_LOCK;
     return true;
 }

@@ -140,9 +140,9 @@ static bool case_open(struct ana_case *c)
     ana_map_init(&c->groups, sizeof(struct ana_group));
     ana_map_init(&c->sources, sizeof(size_t));
     c->first_waiting = ana_case_room(c);
-    c->last_events = ana_case_keep(c, n * sizeof *c->last_events);
-    c->rank = ana_case_keep(c, n * sizeof *c->rank);
-    c->stacks = ana_case_keep(c, sizeof *c->stacks);
+    c->last_events = ana_case_alloc(c, n * sizeof *c->last_events);
+    c->rank = ana_case_alloc(c, n * sizeof *c->rank);
+    c->stacks = ana_case_alloc(c, sizeof *c->stacks);
     return ana_grow(&c->waiting, 0, &c->waiting_room, sizeof *c->waiting) &&
            ana_grow(&c->dependency, 0, &c->dependency_room, sizeof *c->dependency) && !c->memory;
 }
@@ -150,7 +150,7 @@ static bool case_open(struct ana_case *c)
 static void case_close(struct ana_case *c)
 {
     ana_map_free(&c->groups);
-    ana_case_keep_last_events(c);
+    ana_case_close_last_events(c);
     ana_case_free_gpu(c);
     free(c->waiting);
     free(c->dependency);
@@ -159,7 +159,7 @@ static void case_close(struct ana_case *c)
     if (c->stacks)
         ana_stacks_free(c->stacks);
     ana_case_free_steps(c);
-    ana_case_free_kept(c);
+    ana_case_free_memory(c);
 }
 
 static bool ask_needs(struct ana_case *c,
@@ -190,24 +190,24 @@ static void judge(struct ana_case *c)
         ask(c, STANDSTILL);
     else if (all_as_then(c))
         ask(c, PROOF);
-    ana_say_off(c);
+    ana_explain_off(c);
     if (c->out->state == ANA_VERDICT_HEALTHY)
         return;
     ana_case_stacks(c);
     if (c->out->state != ANA_VERDICT_UNKNOWN) {
-        ana_say_cut(c);
-        ana_say_stopped(c);
+        ana_explain_cut(c);
+        ana_explain_stopped(c);
     }
     if (c->out->state == ANA_VERDICT_HUNG)
-        ana_say_failed(c);
+        ana_explain_failed(c);
     if (c->out->state == ANA_VERDICT_HUNG && c->out->confidence != ANA_PROVEN)
-        ana_say_threads(c);
+        ana_explain_threads(c);
     if (c->out->state == ANA_VERDICT_HUNG || c->out->state == ANA_VERDICT_ABORTED)
         ana_known_bad(c);
     ana_doubt_files(c);
-    ana_say_children(c);
+    ana_explain_children(c);
     if (!now)
-        ANA_FACT(c, ANA_SAY_WAS_SO);
+        ANA_FACT(c, ANA_SENTENCE_WAS_SO);
 }
 
 /* The class whose advice fits: a rank in another call of MPI has come there by a branch; ranks that are outside have
@@ -243,16 +243,16 @@ static enum ana_sentence next_by_stack(struct ana_case *c, size_t index)
     static const struct {
         const char *on;
         enum ana_sentence next;
-    } held[] = {{"wait()", ANA_SAY_NEXT_CHILD}, {"read()", ANA_SAY_NEXT_READ}};
+    } held[] = {{"wait()", ANA_SENTENCE_NEXT_CHILD}, {"read()", ANA_SENTENCE_NEXT_READ}};
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
     if (!stack || ana_clock_job_time(c->members->clock, index, stack->ticks) < c->members->process[index].last_end_ns)
-        return ANA_SAY_NOTHING;
+        return ANA_SENTENCE_NOTHING;
     if (stack->flags & TRC_STACK_IN_HANDLER)
-        return ANA_SAY_NEXT_HANDLER;
+        return ANA_SENTENCE_NEXT_HANDLER;
     for (size_t i = 0; i < sizeof held / sizeof *held && !ana_rank_waiting(c, index); i++)
         if (strncmp(stack->on, held[i].on, strlen(held[i].on)) == 0)
             return held[i].next;
-    return ANA_SAY_NOTHING;
+    return ANA_SENTENCE_NOTHING;
 }
 
 /* Makes the verdict of the finding. */
@@ -273,10 +273,10 @@ static bool publish(struct ana_case *c, struct ana_verdict *out)
         out->facts += done;
     }
     if (f->state == ANA_VERDICT_HUNG && has_left_python(c))
-        f->next = (struct ana_fact){.id = ANA_SAY_NEXT_PYTHON};
-    else if (f->state == ANA_VERDICT_HUNG && f->culprits == 1 && f->next.id == ANA_SAY_NOTHING)
+        f->next = (struct ana_fact){.id = ANA_SENTENCE_NEXT_PYTHON};
+    else if (f->state == ANA_VERDICT_HUNG && f->culprits == 1 && f->next.id == ANA_SENTENCE_NOTHING)
         f->next = (struct ana_fact){.id = next_by_stack(c, f->culprit[0])};
-    if (f->next.id != ANA_SAY_NOTHING)
+    if (f->next.id != ANA_SENTENCE_NOTHING)
         ana_render(c, f, &f->next, out->next, sizeof out->next);
     else if (f->state != ANA_VERDICT_HEALTHY)
         snprintf(out->next, sizeof out->next, "%s", classes[advice_of(c)].next);

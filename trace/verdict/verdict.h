@@ -136,9 +136,9 @@ size_t ana_known_bad_of(const struct ana_job *job, const char *text[], size_t mo
 struct ana_upper;
 /* Enters the verdict's functions into the table of trace/job. */
 void ana_verdict_enter(struct ana_upper *upper);
-/* Keeps a verdict until ana_verdict_release; returns it.  NULL stays NULL. */
+/* Adds a reference to a verdict, until ana_verdict_release; returns it.  NULL stays NULL. */
 const struct ana_verdict *ana_verdict_hold(const struct ana_verdict *verdict);
-/* Lets go of a verdict that was held; NULL is none. */
+/* Drops a reference to a verdict; NULL is none. */
 void ana_verdict_release(const struct ana_verdict *verdict);
 
 /* Writes what the threads of a rank are in, their last calls, and their stacks where some were taken.  Returns how many

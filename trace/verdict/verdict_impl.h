@@ -31,9 +31,9 @@ size_t ana_gpu_need(struct ana_case *c, size_t index);
 size_t ana_spawn_need(struct ana_case *c, const struct ana_waiting *waiting);
 
 /* cut.c, off.c: add evidence about files that are cut off, and about times when recording was switched off. */
-void ana_say_cut(struct ana_case *c);
-void ana_say_off(struct ana_case *c);    /* times without recording */
-void ana_say_failed(struct ana_case *c); /* failed.c: calls that failed before, and calls that callbacks make */
+void ana_explain_cut(struct ana_case *c);
+void ana_explain_off(struct ana_case *c);    /* times without recording */
+void ana_explain_failed(struct ana_case *c); /* failed.c: calls that failed before, and calls that callbacks make */
 /* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
 int64_t ana_loops_hung_since(struct ana_case *c);
 /* loop_words.c: writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more. */
@@ -44,12 +44,12 @@ struct ana_waiting *ana_other_leader(struct ana_case *c, const struct ana_waitin
 bool ana_case_starting(const struct ana_case *c);
 /* Blames the ranks of the first world that have made no file, the first few by name, and returns how many there are. */
 size_t ana_blame_absent(struct ana_case *c);
-/* Tells of ranks without a file that have not come to a call, where `inside` others wait. */
-void ana_say_absent(struct ana_case *c, size_t absent, const char *call, size_t inside);
-/* Tells of ranks without a file where all others ended in MPI_Init.  False: it is not so. */
-bool ana_say_killed_at_start(struct ana_case *c);
-/* Tells where the ranks of further worlds were spawned. */
-void ana_say_children(struct ana_case *c);
+/* Explains ranks without a file that have not come to a call, where `inside` others wait. */
+void ana_explain_absent(struct ana_case *c, size_t absent, const char *call, size_t inside);
+/* Explains ranks without a file where all others ended in MPI_Init.  False: it is not so. */
+bool ana_explain_killed_at_start(struct ana_case *c);
+/* Explains where the ranks of further worlds were spawned. */
+void ana_explain_children(struct ana_case *c);
 /* stopped.c */
 enum ana_stop {
     ANA_MOVES,
@@ -62,13 +62,13 @@ void ana_case_find_quiet(struct ana_case *c);
 /* Whether and how a process is stopped. */
 enum ana_stop ana_case_stop(const struct ana_case *c, size_t index);
 /* Adds evidence that culprits whose heartbeat has stopped still exist. */
-void ana_say_stopped(struct ana_case *c);
+void ana_explain_stopped(struct ana_case *c);
 
 /* deaths.c: whether a rank that is there is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
 
-/* killed.c: tells that ranks were killed or told to end, and where each had been since when; nobody is blamed. */
-void ana_say_killed(struct ana_case *c, const struct ana_deaths *deaths, enum ana_confidence confidence);
+/* killed.c: explains that ranks were killed or told to end, and where each had been since when; nobody is blamed. */
+void ana_explain_killed(struct ana_case *c, const struct ana_deaths *deaths, enum ana_confidence confidence);
 /* Whether, in a job that is over, one rank died clearly before the others, and nothing hung before. */
 bool ana_died_first(struct ana_case *c);
 /* Whether a job that is over hung longer before `end_ns` than it went on after it. */
@@ -97,7 +97,7 @@ void ana_doubt_files(struct ana_case *c);
 int64_t ana_dependency_strayed(struct ana_case *c, const struct ana_dependency *dependency, size_t sender,
                                size_t other);
 /* Adds where threads of the culprits are that have called no MPI yet. */
-void ana_say_threads(struct ana_case *c);
+void ana_explain_threads(struct ana_case *c);
 /* Fills the verdict's groups: all ranks by their activity. */
 void ana_case_groups(struct ana_case *c, struct ana_verdict *verdict);
 /* Writes the call of a fact: "MPI_Recv from rank 1, tag 7". */

@@ -22,15 +22,15 @@ bool ana_why_calls_make(struct ana_why_calls *calls, struct ana_why_calls_of *ra
     return rank->call;
 }
 
-void ana_why_calls_spin(struct ana_why_calls *calls, const struct ana_told *told)
+void ana_why_calls_spin(struct ana_why_calls *calls, const struct ana_run_fact *fact)
 {
-    struct ana_why_calls_of *rank = &calls->rank[told->index];
+    struct ana_why_calls_of *rank = &calls->rank[fact->index];
     if (!rank->spin && !(rank->spin = calloc(ANA_WHY_SPINS, sizeof *rank->spin))) {
         calls->out_of_memory = true;
         return;
     }
     rank->spin[rank->spins++ % ANA_WHY_SPINS] = (struct ana_why_spin){
-        told->spins.begin_ns, told->spins.until_ns, told->spins.share, rank->steps + 1, told->spins.call};
+        fact->spins.begin_ns, fact->spins.until_ns, fact->spins.share, rank->steps + 1, fact->spins.call};
 }
 
 const struct ana_why_spin *ana_why_spin_at(const struct ana_why_calls *calls, size_t index, uint32_t step)

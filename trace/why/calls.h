@@ -1,9 +1,9 @@
 /* The latest calls of each rank, by the numbers of their steps: call site and segment before.
  *
- * Memory is bounded: a ring a rank.  One thread at a time: the one that tells the steps to trace/cause. */
+ * Memory is bounded: a ring a rank.  One thread at a time: the one that emits the steps to trace/cause. */
 #pragma once
 
-#include "trace/cause/told.h"
+#include "trace/cause/run_facts.h"
 #include <stddef.h>
 
 /* Facts about a call. */
@@ -44,7 +44,7 @@ void ana_why_calls_free(struct ana_why_calls *calls);
 bool ana_why_calls_make(struct ana_why_calls *calls, struct ana_why_calls_of *rank);
 
 /* Adds the polls before the next step of a rank. */
-void ana_why_calls_spin(struct ana_why_calls *calls, const struct ana_told *told);
+void ana_why_calls_spin(struct ana_why_calls *calls, const struct ana_run_fact *fact);
 /* The latest polls that ended with this step of a rank, or with the one before; valid until more are added.  NULL:
  * none, or no longer kept. */
 const struct ana_why_spin *ana_why_spin_at(const struct ana_why_calls *calls, size_t index, uint32_t step);
@@ -59,17 +59,17 @@ static inline void ana_why_calls_put(struct ana_why_calls *calls, size_t index, 
     rank->call[number & (calls->room - 1)] = call;
 }
 
-/* Adds a fact, if it is a step or part of one (ANA_TOLD_CALL, _STEP, _SPINS): the next of its rank. */
-static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct ana_told *told)
+/* Adds a fact, if it is a step or part of one (ANA_RUN_CALL, _STEP, _SPINS): the next of its rank. */
+static inline void ana_why_calls_add(struct ana_why_calls *calls, const struct ana_run_fact *fact)
 {
-    if (told->kind == ANA_TOLD_SPINS)
-        ana_why_calls_spin(calls, told);
-    if (told->kind > ANA_TOLD_STEP)
+    if (fact->kind == ANA_RUN_POLLS)
+        ana_why_calls_spin(calls, fact);
+    if (fact->kind > ANA_RUN_STEP)
         return;
-    uint32_t segment = told->call.back ? told->call.segment : 0;
-    ana_why_calls_put(calls, told->index,
-                      (struct ana_why_call){told->call.place, segment, told->call.segment_ns,
-                                            told->thread == ANA_MAIN_THREAD ? told->call.site : 0});
+    uint32_t segment = fact->call.back ? fact->call.segment : 0;
+    ana_why_calls_put(calls, fact->index,
+                      (struct ana_why_call){fact->call.place, segment, fact->call.segment_ns,
+                                            fact->thread == ANA_MAIN_THREAD ? fact->call.site : 0});
 }
 
 /* A call of a rank by the number of its step, zeros: none; NULL: none, or no longer kept. */

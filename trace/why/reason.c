@@ -17,7 +17,7 @@
 /* Parts of one time of a segment, in ns; numbers of one time. */
 struct parts {
     double cpu, queued, blocked, system, faults, read, written;
-    double beside; /* processor time of other threads */
+    double thread_pool; /* processor time of other threads */
 };
 
 /* Whether the counts cover its time (without processor time the kernel does not count that), and it had at least
@@ -39,7 +39,7 @@ static struct parts parts_of(const struct ana_reason_side *side)
                       .faults = (value[TRC_USAGE_MINOR] + value[TRC_USAGE_MAJOR]) * each,
                       .read = value[TRC_USAGE_READ] * each,
                       .written = value[TRC_USAGE_WRITTEN] * each};
-    p.beside = fmax(value[ANA_USAGE_ALL_CPU] * 1e3 * each - p.cpu, 0);
+    p.thread_pool = fmax(value[ANA_USAGE_ALL_CPU] * 1e3 * each - p.cpu, 0);
     p.queued = fmin(p.queued, side->ns - p.cpu);
     p.blocked = side->ns - p.cpu - p.queued;
     return p;
@@ -62,7 +62,7 @@ static struct ana_reason off_processor(const struct ana_reason_side *own, const 
         reason = (struct ana_reason){ANA_REASON_READS, 0, reason.share, whole(p->read * times)};
     else if (writes)
         reason = (struct ana_reason){ANA_REASON_WRITES, 0, reason.share, whole(p->written * times)};
-    else if (p->beside >= BESIDE * p->blocked)
+    else if (p->thread_pool >= BESIDE * p->blocked)
         reason = (struct ana_reason){0}; /* it waits for threads of its own, which are not counted one by one */
     return reason;
 }
@@ -102,7 +102,7 @@ static struct ana_reason on_processor(const struct ana_reason_side *own, const s
             return (struct ana_reason){ANA_REASON_FAULTS, 0, p->system / own->ns, whole(p->faults * times)};
     }
     struct hardware own_has = hardware_of(own), usual_has = hardware_of(usual);
-    if (p->beside < BESIDE * p->cpu && own_has.instructions > 0 && usual_has.instructions > 0) {
+    if (p->thread_pool < BESIDE * p->cpu && own_has.instructions > 0 && usual_has.instructions > 0) {
         double work = own_has.instructions / usual_has.instructions, cycles = own_has.cycles / usual_has.cycles;
         if (work >= 1 + SAME)
             return (struct ana_reason){.kind = ANA_REASON_WORK, .factor = work};
@@ -110,7 +110,7 @@ static struct ana_reason on_processor(const struct ana_reason_side *own, const s
             return (struct ana_reason){.kind = ANA_REASON_MEMORY, .factor = cycles};
         return (struct ana_reason){.kind = ANA_REASON_CLOCK, .factor = own->ns / usual->ns};
     }
-    if (p->beside >= BESIDE * p->cpu)
+    if (p->thread_pool >= BESIDE * p->cpu)
         return (struct ana_reason){0}; /* it may only spin until they come */
     if (!(u->cpu > 0) || p->cpu >= OTHER_WORK * u->cpu)
         return (struct ana_reason){0};

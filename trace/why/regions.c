@@ -1,5 +1,5 @@
 #include "trace/why/regions.h"
-#include "trace/cause/told.h"
+#include "trace/cause/run_facts.h"
 #include "trace/util/hash.h"
 #include "trace/util/times.h"
 #include "trace/util/grow.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define MOST_THREADS 65536u
-#define BETWEEN      8u /* regions between two calls that are told apart */
+#define BETWEEN      8u /* regions between two calls that are distinguished */
 
 struct ana_region_thread {
     struct trc_regions open;

@@ -12,7 +12,7 @@
 #include "trace/reader/reader.h"
 #include "trace/relations/relations.h"
 #include "trace/util/hash_map.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 
 /* A region of one rank. */
 struct ana_region {
@@ -39,7 +39,7 @@ struct ana_regions {
         uint32_t threads;
     } * rank;
     struct ana_map sums; /* struct ana_region by index, id */
-    bool any;            /* a region was seen: else nothing need be told of calls */
+    bool any;            /* a region was seen: else calls need not be added */
     bool out_of_memory;  /* something is missing */
     int64_t from_ns;     /* begin of the time that counts */
     uint64_t unmatched;
@@ -50,9 +50,9 @@ bool ana_regions_init(struct ana_regions *regions, struct trc_file *const *file,
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_regions_free(struct ana_regions *regions);
 
-/* Takes an item of a region, or a loss, in the order of its thread. */
+/* Adds an item of a region, or a loss, in the order of its thread. */
 void ana_regions_item(struct ana_regions *regions, const struct ana_event *event);
-/* Takes a call that counts, in the order of its thread; needed once `any` is set.  Returns the number of the region
+/* Adds a call that counts, in the order of its thread; needed once `any` is set.  Returns the number of the region
  * that the thread was in for most of the time since its call before, by name and so for all ranks; 0: none. */
 uint32_t ana_regions_call(struct ana_regions *regions, const struct ana_event *event);
 /* Returns the number, in its rank's file, of the innermost region around a thread's next event, + 1; 0: none. */
@@ -64,5 +64,5 @@ const char *ana_regions_name(const struct ana_regions *regions, uint32_t number)
  * False: out of memory. */
 bool ana_regions_sum(const struct ana_regions *regions, int64_t until_ns, struct ana_map *out);
 
-/* Keeps the sums as if all that is open ended at `until_ns`, or takes such sums up, into empty ones. */
-void ana_regions_keep(struct ana_keep *keep, struct ana_regions *regions, int64_t until_ns);
+/* Saves the sums as if all that is open ended at `until_ns`, or loads such sums into empty ones. */
+void ana_regions_archive(struct ana_archive *archive, struct ana_regions *regions, int64_t until_ns);

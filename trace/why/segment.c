@@ -2,23 +2,23 @@
 #include "trace/account/account.h"
 #include "trace/reader/reader.h"
 #include "trace/util/hash.h"
-#include "trace/why/tell.h"
+#include "trace/why/emit.h"
 #include "trace/util/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_THREADS 65536u
 
-bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_beside *beside)
+bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_thread_pool *thread_pool)
 {
     *why = (struct ana_why){
         .ranks = ranks, .counted = {INT64_MIN, INT64_MAX}, .rank = calloc(ranks + 1, sizeof *why->rank)};
     ana_map_init(&why->segments, sizeof(struct ana_segment));
     ana_map_init(&why->places, sizeof(struct ana_why_place));
-    ana_map_init(&why->stretches, sizeof(uint32_t));
+    ana_map_init(&why->segment_kinds, sizeof(uint32_t));
     bool ok = why->rank && ana_why_calls_init(&why->calls, ranks, ana_steps_room(ranks));
     if (ok && causes)
-        why->causes = ana_causes_new(ranks, beside);
+        why->causes = ana_causes_new(ranks, thread_pool);
     if (ok && (why->causes || !causes))
         return true;
     ana_why_free(why);
@@ -42,7 +42,7 @@ void ana_why_free(struct ana_why *why)
     }
     ana_map_free(&why->segments);
     ana_map_free(&why->places);
-    ana_map_free(&why->stretches);
+    ana_map_free(&why->segment_kinds);
     ana_why_calls_free(&why->calls);
     free(why->rank);
     *why = (struct ana_why){0};
@@ -84,7 +84,7 @@ void ana_why_use(struct ana_why *why, const struct ana_event *e, uint32_t call, 
                                         .call = call,
                                         .address = e->sig->site,
                                         .ends = e->use->call->opclass == TRC_OP_FINALIZE};
-        ana_why_tell_place(why, number, e->use->call->opclass);
+        ana_why_emit_place(why, number, e->use->call->opclass);
     }
     e->use->place = number;
     e->use->from = e->use->region = e->use->segment = 0;
@@ -106,15 +106,15 @@ uint32_t ana_why_segment(struct ana_why *why, const struct ana_event *e, const s
         key = from = to = region = 0;
     uint32_t number = number_of(why, &why->segments, e->index, key, region);
     struct ana_segment *segment = number ? ana_segment_at(why, number) : NULL;
-    if (!segment || segment->stretch)
+    if (!segment || segment->segment_kind)
         return number;
     segment->index = (uint32_t)e->index;
     segment->from = from;
     segment->to = to;
     segment->region = region;
-    segment->stretch = number_of(why, &why->stretches, key, region, 0);
+    segment->segment_kind = number_of(why, &why->segment_kinds, key, region, 0);
     segment->longest_ns = -1;
-    ana_why_tell_segment(why, number, segment);
+    ana_why_emit_segment(why, number, segment);
     segment->is_spread = why->spread < ANA_SEGMENTS_SPREAD;
     why->spread += segment->is_spread;
     rank->segments++;
@@ -165,7 +165,7 @@ void ana_why_end_gap(struct ana_why *why, const struct ana_event *e, struct ana_
 }
 
 /* Polls do not end what the thread does.  Where they come so close that nothing is done between, it waits. */
-static void take_polls(struct ana_why_thread *thread, const struct ana_event *e)
+static void add_polls(struct ana_why_thread *thread, const struct ana_event *e)
 {
     int64_t whole = e->end_ns - e->begin_ns, busy = e->kind == TRC_RECORD_FOLD ? e->busy_ns : whole;
     busy = busy < whole ? busy : whole;
@@ -182,7 +182,7 @@ static void take_polls(struct ana_why_thread *thread, const struct ana_event *e)
         thread->spins_ns = INT64_MIN;
 }
 
-void ana_why_other(struct ana_why *why, struct ana_event *e, enum ana_told_kind kind)
+void ana_why_other(struct ana_why *why, struct ana_event *e, enum ana_run_fact_kind kind)
 {
     struct ana_why_thread *thread = thread_of(why, e->index, e->thread);
     e->step = 0;
@@ -192,7 +192,7 @@ void ana_why_other(struct ana_why *why, struct ana_event *e, enum ana_told_kind 
         thread->place = thread->step = 0;
         thread->loops = true;
     } else if (e->use->is_quiet || e->kind == TRC_RECORD_FOLD) {
-        take_polls(thread, e);
+        add_polls(thread, e);
     } else {
         ana_why_event(why, e, kind);
     }
@@ -214,7 +214,7 @@ void ana_why_enter(struct ana_why *why, size_t index, uint32_t number)
     struct ana_event call = {
         .index = index, .thread = number, .begin_ns = thread->end_ns, .end_ns = thread->end_ns, .use = &use};
     struct ana_why_thread before = {.end_ns = thread->end_ns, .spins_ns = INT64_MIN};
-    thread->step = ana_why_step(why, &call, &before, 0, ANA_TOLD_STEP, why->onward);
+    thread->step = ana_why_step(why, &call, &before, 0, ANA_RUN_STEP, why->pipeline);
 }
 
 void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns, int64_t end_ns)
@@ -242,6 +242,6 @@ void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns,
     struct ana_event part = *e;
     part.begin_ns = clip(e->begin_ns, begin_ns, end_ns);
     part.end_ns = clip(e->end_ns, begin_ns, end_ns);
-    ana_why_event(why, &part, ANA_TOLD_STEP);
+    ana_why_event(why, &part, ANA_RUN_STEP);
     e->step = part.step;
 }

@@ -1,6 +1,6 @@
 #include "trace/reader/usage.h"
 #include "trace/relations/clock.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include "trace/why/why.h"
 #include "trace/util/grow.h"
 
@@ -120,8 +120,8 @@ static void find_still(const struct ana_usage_rank *rank, struct ana_still *stil
         *still = (struct ana_still){rank->begin_ns, ns};
 }
 
-/* Gives each thread its part of the item. */
-static void take_item(struct ana_usage_rank *rank)
+/* Adds to each thread its part of the item. */
+static void share_item(struct ana_usage_rank *rank)
 {
     struct span of_process = {.begin_ns = rank->begin_ns, .end_ns = rank->end_ns};
     for (size_t i = 0; i < rank->item.n; i++) {
@@ -167,7 +167,7 @@ static void look_ahead(struct ana_why *why, size_t index)
     rank->end_ns = ana_clock_job_time(why->clock, index, rank->item.end);
 }
 
-/* Has the threads look again at their first event that ends at or after `ns`. */
+/* Makes the threads check again at their first event that ends at or after `ns`. */
 static void wake_threads(struct ana_why_rank *rank, int64_t ns)
 {
     for (uint32_t i = 0; i < rank->threads; i++)
@@ -175,8 +175,8 @@ static void wake_threads(struct ana_why_rank *rank, int64_t ns)
             rank->thread[i].spanned_ns = ns;
 }
 
-/* Takes all items that end until `ns`. */
-static void take_items(struct ana_why *why, size_t index, int64_t ns)
+/* Shares all items that end until `ns`. */
+static void share_items(struct ana_why *why, size_t index, int64_t ns)
 {
     struct ana_usage_rank *rank = why->rank[index].usage;
     if (!rank->ahead)
@@ -184,7 +184,7 @@ static void take_items(struct ana_why *why, size_t index, int64_t ns)
     bool any = false;
     for (; rank->ahead && rank->end_ns <= ns; any = true) {
         find_still(rank, &why->rank[index].still);
-        take_item(rank);
+        share_item(rank);
         look_ahead(why, index);
     }
     if (any)
@@ -231,7 +231,7 @@ void ana_usage_touch(struct ana_why *why, size_t index, uint32_t thread, uint32_
         of->segment[of->touched++] = number;
 }
 
-/* Gives a segment its part of a span: `ns` of it, while so much of it was outside of calls. */
+/* Adds to a segment its part of a span: `ns` of it, while so much of it was outside of calls. */
 static void share_out(struct ana_segment *segment, const struct span *span, double ns, double outside_ns,
                       struct ana_usage_sums *once)
 {
@@ -262,8 +262,8 @@ struct gap {
     uint32_t segment;
 };
 
-/* Keeps a time in place of the shortest that is kept. */
-static bool keep_once(struct ana_usage_rank *rank, const struct ana_usage_once *once)
+/* Stores a time in place of the shortest that is kept. */
+static bool store_once(struct ana_usage_rank *rank, const struct ana_usage_once *once)
 {
     if (!rank->once && !(rank->once = calloc(ANA_USAGE_ONCES, sizeof *rank->once)))
         return false;
@@ -300,7 +300,7 @@ static void settle_spans(struct ana_why *why, struct ana_usage_rank *rank, struc
         whole |= gap->begin_ns <= span->begin_ns && gap->end_ns >= span->end_ns;
     }
     if (whole && segment)
-        why->out_of_memory |= !keep_once(rank, &(struct ana_usage_once){gap->segment, gap->end_ns, ns, once});
+        why->out_of_memory |= !store_once(rank, &(struct ana_usage_once){gap->segment, gap->end_ns, ns, once});
     if (whole && segment && segment->usage && ns > segment->usage->longest_ns) {
         segment->usage->longest = once;
         segment->usage->longest_ns = ns;
@@ -353,7 +353,7 @@ void ana_usage_until(struct ana_why *why, int64_t ns)
 {
     for (size_t i = 0; i < why->ranks; i++)
         if (why->rank[i].usage)
-            take_items(why, i, ns);
+            share_items(why, i, ns);
 }
 
 struct ana_account_usage ana_usage_account(const struct ana_why *why, size_t index, enum trc_opclass opclass,
@@ -385,7 +385,7 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
     thread->spanned_ns = INT64_MAX;
     if (!rank->usage || e->thread >= TRC_MAX_THREADS)
         return;
-    take_items(why, e->index, e->end_ns);
+    share_items(why, e->index, e->end_ns);
     thread->spanned_ns = rank->usage->ahead ? rank->usage->end_ns : INT64_MAX;
     struct thread *of = rank->usage->ahead                 ? thread_of(rank->usage, e->thread)
                         : e->thread < rank->usage->threads ? rank->usage->thread[e->thread]
@@ -420,24 +420,24 @@ void ana_usage_settle(struct ana_why *why, const struct ana_event *e, uint32_t n
     ana_segment_at(why, number)->before_ns -= (int64_t)((double)(e->begin_ns - from_ns) * gap.part);
 }
 
-void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index)
+void ana_usage_archive(struct ana_archive *archive, struct ana_why *why, size_t index)
 {
     struct ana_usage_rank none = {0}, *rank = why->rank[index].usage ? why->rank[index].usage : &none;
     struct ana_why_rank *of = &why->rank[index];
     of->account.fit = (struct ana_account_fit){0}; /* no more spans come */
-    ANA_KEEP(keep, of->account);
-    ANA_KEEP(keep, of->unknown_ns);
-    ANA_KEEP(keep, of->still);
+    ANA_ARCHIVE(archive, of->account);
+    ANA_ARCHIVE(archive, of->unknown_ns);
+    ANA_ARCHIVE(archive, of->still);
     uint8_t has_node = rank->node != NULL;
-    ANA_KEEP(keep, has_node);
-    if (has_node && keep->loads && !keep->failed)
-        keep->failed |= rank == &none || !(rank->node = calloc(TRC_USAGE_FIELDS, sizeof *rank->node));
-    if (has_node && !keep->failed)
-        ana_keep_bytes(keep, rank->node, TRC_USAGE_FIELDS * sizeof *rank->node);
+    ANA_ARCHIVE(archive, has_node);
+    if (has_node && archive->loads && !archive->failed)
+        archive->failed |= rank == &none || !(rank->node = calloc(TRC_USAGE_FIELDS, sizeof *rank->node));
+    if (has_node && !archive->failed)
+        ana_archive_bytes(archive, rank->node, TRC_USAGE_FIELDS * sizeof *rank->node);
     uint8_t has_once = rank->once != NULL;
-    ANA_KEEP(keep, has_once);
-    if (has_once && keep->loads && !keep->failed)
-        keep->failed |= rank == &none || !(rank->once = calloc(ANA_USAGE_ONCES, sizeof *rank->once));
-    if (has_once && !keep->failed)
-        ana_keep_rows(keep, rank->once, ANA_USAGE_ONCES, sizeof *rank->once, NULL);
+    ANA_ARCHIVE(archive, has_once);
+    if (has_once && archive->loads && !archive->failed)
+        archive->failed |= rank == &none || !(rank->once = calloc(ANA_USAGE_ONCES, sizeof *rank->once));
+    if (has_once && !archive->failed)
+        ana_archive_rows(archive, rank->once, ANA_USAGE_ONCES, sizeof *rank->once, NULL);
 }

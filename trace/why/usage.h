@@ -51,10 +51,10 @@ struct ana_usage_rank;
 /* Frees it; NULL is none. */
 void ana_usage_free(struct ana_usage_rank *rank);
 
-/* Says where usage is read: `files` by rank index, which must outlive `why` as `clock` must.  Without it there is none.
+/* Sets where usage is read: `files` by rank index, which must outlive `why` as `clock` must.  Without it there is none.
  */
 void ana_why_read_usage(struct ana_why *why, struct trc_file *const *files, const struct ana_clock *clock);
-/* Takes up new records, after the files were refreshed. */
+/* Adds new records, after the files were refreshed. */
 void ana_why_usage_refresh(struct ana_why *why);
 /* Reads the items that end until `ns`, in job time: no more events come that ended before. */
 void ana_usage_until(struct ana_why *why, int64_t ns);
@@ -69,9 +69,9 @@ const struct ana_usage_once *ana_why_once(const struct ana_why *why, size_t inde
 /* Returns the counts for the node of a rank so far, by enum trc_usage_field; NULL: none. */
 const double *ana_why_node_usage(const struct ana_why *why, size_t index);
 
-struct ana_keep;
-/* Keeps the counts of a rank, or loads them. */
-void ana_usage_keep(struct ana_keep *keep, struct ana_why *why, size_t index);
+struct ana_archive;
+/* Saves the counts of a rank, or loads them. */
+void ana_usage_archive(struct ana_archive *archive, struct ana_why *why, size_t index);
 
 /* The slow paths of ana_why_event. */
 /* Notes that a segment (its number + 1) of the thread takes time in the span that is under way; before it is added. */

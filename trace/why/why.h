@@ -11,7 +11,7 @@
  *   steps      the latest calls of each rank, by their numbers; the waits they caused: see trace/cause
  * Everything counts for one rank and can be added to what another reader found for it.
  *
- * One thread at a time; but another may tell the facts of the events meanwhile (onward.h).  It then owns `calls` and
+ * One thread at a time; but another may emit the facts of the events meanwhile (pipeline.h).  It then owns `calls` and
  * fills the queue of facts. */
 #pragma once
 
@@ -22,7 +22,7 @@
 #include "trace/util/hash_map.h"
 #include "trace/util/spans.h"
 #include "trace/util/times.h"
-#include "trace/why/onward.h"
+#include "trace/why/pipeline.h"
 #include "trace/why/calls.h"
 #include "trace/why/usage.h"
 #include <math.h>
@@ -43,10 +43,10 @@ struct ana_why_place {
 
 /* A segment of one rank. */
 struct ana_segment {
-    uint32_t index;    /* index of the rank */
-    uint32_t from, to; /* places, + 1; both 0: the segments that had no room */
-    uint32_t region;   /* program region that most of it lies in (regions.h); 0: none */
-    uint32_t stretch;  /* number of (from, to, region), + 1: equal on all ranks */
+    uint32_t index;        /* index of the rank */
+    uint32_t from, to;     /* places, + 1; both 0: the segments that had no room */
+    uint32_t region;       /* program region that most of it lies in (regions.h); 0: none */
+    uint32_t segment_kind; /* number of (from, to, region), + 1: equal on all ranks */
     uint64_t count;
     int64_t total_ns, min_ns, longest_ns, longest_at_ns; /* longest_at: when that began, in job time */
     struct ana_counts counts;                            /* distribution of its times, */
@@ -73,7 +73,7 @@ struct ana_why_thread {
 struct ana_why_rank {
     struct ana_why_thread *thread;
     uint32_t threads, segments;
-    uint32_t steps; /* calls told to trace/cause so far */
+    uint32_t steps; /* calls emitted to trace/cause so far */
     uint32_t noted; /* value of `steps` when ana_why.noted was set */
     struct ana_usage_rank *usage;
     struct ana_account_usage account; /* processor time of its main thread */
@@ -84,12 +84,12 @@ struct ana_why_rank {
 struct ana_why {
     size_t ranks;
     struct ana_why_rank *rank;
-    struct ana_map segments;  /* struct ana_segment by index, from << 32 | to, region */
-    struct ana_map places;    /* struct ana_why_place by hash of module or else address, call, whether it is a module */
-    struct ana_map stretches; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
-    size_t spread;            /* segments with buckets */
-    struct ana_causes *causes; /* NULL: costs are not looked for */
-    struct ana_queue *onward;  /* facts go this way (onward.h); NULL: to the causes at once */
+    struct ana_map segments; /* struct ana_segment by index, from << 32 | to, region */
+    struct ana_map places;   /* struct ana_why_place by hash of module or else address, call, whether it is a module */
+    struct ana_map segment_kinds; /* uint32_t, unused: their number is their place; by from << 32 | to, region */
+    size_t spread;                /* segments with buckets */
+    struct ana_causes *causes;    /* NULL: costs are not looked for */
+    struct ana_queue *pipeline;   /* facts go this way (pipeline.h); NULL: to the causes at once */
     struct ana_why_calls calls;
     uint64_t steps;                /* steps of all ranks so far, about */
     uint64_t choose_at, replay_at; /* steps at the next choice, and at the next replay */
@@ -102,9 +102,9 @@ struct ana_why {
     bool out_of_memory; /* something is missing */
 };
 
-/* Empty sums of a job of `ranks` ranks; causes: waits will be told, and their causes are wanted, which threads `beside`
- * look for (NULL: the caller's).  False: out of memory, and nothing is left to free. */
-bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_beside *beside);
+/* Empty sums of a job of `ranks` ranks; causes: waits will follow, and their causes are wanted, found by `thread_pool`
+ * (NULL: the caller's).  False: out of memory, and nothing is left to free. */
+bool ana_why_init(struct ana_why *why, size_t ranks, bool causes, struct ana_thread_pool *thread_pool);
 /* Frees them; the struct is the caller's.  Zeros are allowed. */
 void ana_why_free(struct ana_why *why);
 
@@ -117,13 +117,13 @@ uint64_t ana_why_callers(const struct trc_file *file, uint64_t site);
 void ana_why_gap(struct ana_why *why, size_t index, uint32_t thread);
 /* Adds the time without records that a call of the thread ends. */
 void ana_why_end_gap(struct ana_why *why, const struct ana_event *event, struct ana_why_thread *thread);
-/* Takes an event that does not lie in [begin_ns, end_ns), the only time that is looked at, as a whole: only what of the
+/* Processes an event that does not lie in [begin_ns, end_ns), the selected time, as a whole: only what of the
  * call and of the segment before it lies inside counts. */
 void ana_why_at_edge(struct ana_why *why, struct ana_event *event, int64_t begin_ns, int64_t end_ns);
 /* Before the first event of a thread that lies inside: makes a step of the call before that time. */
 void ana_why_enter(struct ana_why *why, size_t index, uint32_t thread);
 /* The slow path of ana_why_event: polls and control rounds, and a thread's first event. */
-void ana_why_other(struct ana_why *why, struct ana_event *event, enum ana_told_kind kind);
+void ana_why_other(struct ana_why *why, struct ana_event *event, enum ana_run_fact_kind kind);
 /* Adds the time inside a local call to its segment. */
 void ana_why_inside(struct ana_why *why, const struct ana_event *event);
 /* The segment that ends at an event of a thread, + 1; 0: out of memory. */
@@ -148,7 +148,7 @@ static inline double ana_segment_median(const struct ana_segment *segment)
     return fmin(fmax(median, (double)segment->min_ns), (double)segment->longest_ns);
 }
 
-/* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event comes by here.  False: out of
+/* Adds what a thread did, for `ns` until `end_ns`.  Without any division: each event passes here.  False: out of
  * memory, the distribution does not know it. */
 static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int64_t end_ns)
 {
@@ -167,69 +167,69 @@ static inline bool ana_segment_add(struct ana_segment *segment, int64_t ns, int6
 /* The slow path of ana_why_step: does the due work. */
 void ana_why_turn(struct ana_why *why, const struct ana_why_rank *rank, int64_t now_ns);
 
-/* Room to tell something by this way (why->onward). */
-static inline struct ana_told *ana_why_room(struct ana_why *why, struct ana_queue *onward)
+/* Room for a fact, in `pipeline` if there is one. */
+static inline struct ana_run_fact *ana_why_room(struct ana_why *why, struct ana_queue *pipeline)
 {
-    return onward ? &ana_onward_room(onward, ANA_ONWARD_TOLD)->told : ana_causes_room(why->causes);
+    return pipeline ? &ana_pipeline_room(pipeline, ANA_PIPELINE_FACT)->fact : ana_causes_room(why->causes);
 }
 
-/* Whether its bytes are too many for ANA_TOLD_CALL. */
+/* Whether its bytes are too many for ANA_RUN_CALL. */
 static inline bool ana_why_is_large(const struct ana_use *use)
 {
     return (use->sent | use->received) > UINT32_MAX;
 }
 
-/* Tells what an event hands over, by this way. */
-static inline void ana_why_tell_bytes(struct ana_why *why, const struct ana_event *e, struct ana_queue *onward)
+/* Emits the bytes that an event hands over. */
+static inline void ana_why_emit_bytes(struct ana_why *why, const struct ana_event *e, struct ana_queue *pipeline)
 {
-    struct ana_told *told = ana_why_room(why, onward);
-    told->kind = ANA_TOLD_BYTES;
-    told->category = (uint8_t)e->use->category;
-    told->index = (uint32_t)e->index;
-    told->sum.begin_ns = told->sum.end_ns = e->end_ns;
-    told->sum.sent = e->use->sent;
-    told->sum.received = e->use->received;
-    told->sum.site = e->use->site;
+    struct ana_run_fact *fact = ana_why_room(why, pipeline);
+    fact->kind = ANA_RUN_BYTES;
+    fact->category = (uint8_t)e->use->category;
+    fact->index = (uint32_t)e->index;
+    fact->sum.begin_ns = fact->sum.end_ns = e->end_ns;
+    fact->sum.sent = e->use->sent;
+    fact->sum.received = e->use->received;
+    fact->sum.site = e->use->site;
 }
 
-/* Tells of a call, before it, what seldom is to be told: since when it has been polled for, and many bytes. */
-void ana_why_tell_apart(struct ana_why *why, const struct ana_event *event, const struct ana_why_thread *thread,
-                        bool large);
+/* Emits, before a call, its rare facts: since when it has been polled for, and many bytes. */
+void ana_why_emit_rare(struct ana_why *why, const struct ana_event *event, const struct ana_why_thread *thread,
+                       bool large);
 
-/* Tells a call of a rank, which is the next step of `thread`, as ANA_TOLD_CALL or _STEP; by this way.  Returns its
+/* Emits a call of a rank, which is the next step of `thread`, as ANA_RUN_CALL or _STEP.  Returns its
  * number. */
 static inline __attribute__((always_inline)) uint32_t ana_why_step(struct ana_why *why, const struct ana_event *e,
                                                                    const struct ana_why_thread *thread,
-                                                                   uint32_t segment, enum ana_told_kind kind,
-                                                                   struct ana_queue *onward)
+                                                                   uint32_t segment, enum ana_run_fact_kind kind,
+                                                                   struct ana_queue *pipeline)
 {
     const struct ana_use *use = e->use;
     struct ana_why_rank *rank = &why->rank[e->index];
     uint32_t steps = rank->steps;
     if (__builtin_expect(steps % ANA_STEPS_TURN == 0, 0))
         ana_why_turn(why, rank, e->end_ns);
-    bool large = kind == ANA_TOLD_CALL && ana_why_is_large(use);
+    bool large = kind == ANA_RUN_CALL && ana_why_is_large(use);
     if (__builtin_expect(large || thread->spins_ns != INT64_MIN, 0))
-        ana_why_tell_apart(why, e, thread, large);
-    struct ana_told *told = ana_why_room(why, onward);
-    told->kind = (uint8_t)kind;
-    told->category = (uint8_t)use->category;
-    told->thread = (uint16_t)e->thread;
-    told->index = (uint32_t)e->index;
-    told->call.begin_ns = e->begin_ns;
-    told->call.end_ns = e->end_ns;
-    told->call.segment = segment;
-    told->call.back = thread->step;
-    told->call.place = use->place;
-    told->call.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX);
-    told->call.mark = use->mark;
-    told->call.size = use->size;
-    told->call.site = use->site;
-    told->call.segment_ns = (float)(e->begin_ns - thread->end_ns);
-    told->call.sent = large ? 0 : (uint32_t)use->sent;
-    told->call.received = large ? 0 : (uint32_t)use->received;
-    if (!onward)
-        ana_why_calls_add(&why->calls, told);
+        ana_why_emit_rare(why, e, thread, large);
+    struct ana_run_fact *fact = ana_why_room(why, pipeline);
+    fact->kind = (uint8_t)kind;
+    fact->category = (uint8_t)use->category;
+    fact->thread = (uint16_t)e->thread;
+    fact->index = (uint32_t)e->index;
+    fact->call.begin_ns = e->begin_ns;
+    fact->call.end_ns = e->end_ns;
+    fact->call.segment = segment;
+    fact->call.back = thread->step;
+    fact->call.place = use->place;
+    fact->call.polled_ns = (uint32_t)ana_earlier(thread->polled_ns, INT32_MAX);
+    fact->call.mark = use->mark;
+    fact->call.size = use->size;
+    fact->call.site = use->site;
+    fact->call.segment_ns = (float)(e->begin_ns - thread->end_ns);
+    fact->call.sent = large ? 0 : (uint32_t)use->sent;
+    fact->call.received = large ? 0 : (uint32_t)use->received;
+    if (!pipeline)
+        ana_why_calls_add(&why->calls, fact);
     return rank->steps = steps + 1;
 }
 
@@ -250,11 +250,11 @@ struct ana_why_gap {
     int64_t ns;
 };
 
-/* Takes a call, which is no poll, no fold and no control round, of a thread that there is, and tells it, as
- * ANA_TOLD_CALL or _STEP; by this way. */
+/* Processes a call, which is no poll, no fold and no control round, of a known thread, and emits it, as ANA_RUN_CALL or
+ * _STEP. */
 static inline __attribute__((always_inline)) struct ana_why_gap
-ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread, enum ana_told_kind kind,
-                struct ana_queue *onward)
+ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread *thread, enum ana_run_fact_kind kind,
+                struct ana_queue *pipeline)
 {
     struct ana_use *use = e->use;
     uint32_t segment = 0, place = thread->place;
@@ -283,16 +283,16 @@ ana_why_call_of(struct ana_why *why, struct ana_event *e, struct ana_why_thread 
         ana_usage_settle(why, e, use->is_out ? 0 : segment, gap.ns);
     thread->calls_ns = ana_plus(thread->calls_ns, e->end_ns - e->begin_ns);
     if (why->causes)
-        thread->step = ana_why_step(why, e, thread, segment, kind, onward);
+        thread->step = ana_why_step(why, e, thread, segment, kind, pipeline);
     e->step = thread->step;
     ana_why_left(thread, e->end_ns, use->place);
     return gap;
 }
 
-/* Takes an event, in the order of its thread; so, too, a call.  Not for nested ones; its use must have been looked up.
+/* Processes an event, in the order of its thread.  Not for nested ones; its use must have been looked up.
  * Returns the gap before it, if it is a call. */
 static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(struct ana_why *why, struct ana_event *e,
-                                                                              enum ana_told_kind kind)
+                                                                              enum ana_run_fact_kind kind)
 {
     const struct ana_use *use = e->use;
     const struct ana_why_rank *rank = &why->rank[e->index];
@@ -305,11 +305,11 @@ static inline __attribute__((always_inline)) struct ana_why_gap ana_why_event(st
         ana_why_other(why, e, kind);
         return (struct ana_why_gap){0};
     }
-    return ana_why_call_of(why, e, thread, kind, why->onward);
+    return ana_why_call_of(why, e, thread, kind, why->pipeline);
 }
 
 struct ana_path_sums;
-/* Keeps all that the summaries read, or takes it up, into sums that are fed with causes and were told nothing; `calls`
- * is how many calls the job has.  When saving, `path` and `saves` are as for ana_causes_keep. */
-void ana_why_keep(struct ana_keep *keep, struct ana_why *why, size_t calls, const struct ana_path_sums *path,
-                  const int64_t *saves);
+/* Saves all that the summaries read, or loads it into empty sums with causes; `calls`
+ * is how many calls the job has.  When saving, `path` and `saves` are as for ana_causes_archive. */
+void ana_why_archive(struct ana_archive *archive, struct ana_why *why, size_t calls, const struct ana_path_sums *path,
+                     const int64_t *saves);

@@ -115,8 +115,8 @@ static uint32_t class_of(struct trc_digest *digest, struct trc_sig sig)
 }
 
 /* Adds up the entries of a page or a piece of one. */
-static void take_entries(struct trc_digest *digest, const struct look *look, struct trc_digest_thread *of, size_t at,
-                         size_t end)
+static void add_entries(struct trc_digest *digest, const struct look *look, struct trc_digest_thread *of, size_t at,
+                        size_t end)
 {
     struct trc_thread *thread = &of->thread;
     while (at + sizeof(uint16_t) <= end) {
@@ -150,7 +150,7 @@ static void take_entries(struct trc_digest *digest, const struct look *look, str
 
 /* Adds the page of a thread, whose bytes are digest->page; `block`, `steps`: as in struct look.  False: it cannot be
  * relied on. */
-static bool take_page(struct trc_digest *digest, struct look *look, uint32_t block, uint64_t steps, size_t size)
+static bool add_page(struct trc_digest *digest, struct look *look, uint32_t block, uint64_t steps, size_t size)
 {
     struct trc_page page;
     memcpy(&page, digest->page, sizeof page);
@@ -168,24 +168,24 @@ static bool take_page(struct trc_digest *digest, struct look *look, uint32_t blo
     struct trc_digest_thread *of = &digest->rank.thread[digest->rank.threads++];
     *of = (struct trc_digest_thread){.thread = page.thread};
     digest->rank.progress += page.thread.completes;
-    take_entries(digest, look, of, sizeof page, size);
+    add_entries(digest, look, of, sizeof page, size);
     return steps % TRC_SETTLE_STEPS != TRC_SETTLE_ADD && page.thread.index == page.chunk.thread;
 }
 
-/* Takes a further piece of the page of a thread that was taken before. */
-static bool take_piece(struct trc_digest *digest, struct look *look, uint16_t thread, size_t size)
+/* Adds a further piece of the page of a thread that was taken before. */
+static bool add_piece(struct trc_digest *digest, struct look *look, uint16_t thread, size_t size)
 {
     look->pieces++;
     for (uint32_t i = 0; i < digest->rank.threads; i++)
         if (digest->rank.thread[i].thread.index == thread) {
-            take_entries(digest, look, &digest->rank.thread[i], sizeof(struct trc_chunk), size);
+            add_entries(digest, look, &digest->rank.thread[i], sizeof(struct trc_chunk), size);
             return true;
         }
     return false; /* page of a stream; or the thread has no place */
 }
 
-/* Takes all followed chunks.  False: something of the live pages is not certain. */
-static bool take_chunks(struct trc_digest *digest, const struct trc_followed *file, struct look *look)
+/* Adds all followed chunks.  False: something of the live pages is not certain. */
+static bool add_chunks(struct trc_digest *digest, const struct trc_followed *file, struct look *look)
 {
     bool whole = true;
     for (uint32_t i = 0; i < file->chunks; i++) {
@@ -203,8 +203,8 @@ static bool take_chunks(struct trc_digest *digest, const struct trc_followed *fi
             whole &= !page; /* stacks may have given it to events */
         else if (page) {
             size = chunk.committed < room - sizeof chunk ? chunk.committed + sizeof chunk : room;
-            whole &= kind == TRC_CHUNK_THREAD ? take_page(digest, look, file->chunk[i].block, steps, size)
-                                              : take_piece(digest, look, chunk.thread, size);
+            whole &= kind == TRC_CHUNK_THREAD ? add_page(digest, look, file->chunk[i].block, steps, size)
+                                              : add_piece(digest, look, chunk.thread, size);
         }
     }
     for (uint32_t i = 0; i < digest->rank.threads; i++) {
@@ -295,8 +295,8 @@ static void forget_chunks(struct trc_followed *file)
 }
 
 /* Adds a rank to the body.  False: its trace cannot be read now, or is not of the node. */
-static bool take_rank(struct trc_digest *digest, struct trc_followed *file, struct look *look,
-                      const struct trc_digest_head *node)
+static bool add_rank(struct trc_digest *digest, struct trc_followed *file, struct look *look,
+                     const struct trc_digest_head *node)
 {
     const struct trc_head *head = &look->head;
     if (!read_head(look) || memcmp(head->host, node->host, sizeof node->host) != 0 ||
@@ -313,7 +313,7 @@ static bool take_rank(struct trc_digest *digest, struct trc_followed *file, stru
                                             .heartbeats = head->heartbeats,
                                             .latest = head->latest};
     look->change = change_of_head(head);
-    bool whole = take_chunks(digest, file, look) && !file->more;
+    bool whole = add_chunks(digest, file, look) && !file->more;
     digest->rank.flags = whole ? TRC_DIGEST_WHOLE : 0;
     digest->rank.change = look->change;
     digest->rank.threads = whole ? digest->rank.threads : 0;
@@ -354,7 +354,7 @@ size_t trc_digest_make(struct trc_digest *digest, int folder, const struct trc_d
                                                O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
         file->gone = look.fd < 0;
         if (look.fd >= 0) {
-            take_rank(digest, file, &look, head);
+            add_rank(digest, file, &look, head);
             trc_sys_close(look.fd);
         }
     }

@@ -35,9 +35,9 @@ static void end_growth(struct trc_writer *writer)
 
 static const char *why_none(int error)
 {
-    return error == EBADF                                         ? TRC_SAY_TAKEN
-           : error == EPERM || error == EACCES || error == ENOSYS ? TRC_SAY_REFUSED
-                                                                  : TRC_SAY_FULL;
+    return error == EBADF                                         ? TRC_ERROR_TAKEN
+           : error == EPERM || error == EACCES || error == ENOSYS ? TRC_ERROR_REFUSED
+                                                                  : TRC_ERROR_FULL;
 }
 
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
@@ -51,7 +51,7 @@ bool trc_writer_grow(struct trc_writer *writer, unsigned ready)
     for (unsigned step = wanted > allocated ? wanted - allocated : 0; step;) {
         int error = trc_writer_allocate(writer, allocated + step);
         if (error && !short_of)
-            trc_writer_say(writer, error, why_none(error));
+            trc_writer_set_error(writer, error, why_none(error));
         short_of |= error != 0;
         grown |= error == 0;
         allocated = atomic_load(&writer->allocated);
@@ -89,7 +89,7 @@ void trc_writer_runs_low(struct trc_writer *writer)
 }
 
 /* Number of blocks that a second takes: the last whole second's, or this one's so far. */
-static unsigned second_takes(struct trc_writer *writer, unsigned used)
+static unsigned blocks_a_second(struct trc_writer *writer, unsigned used)
 {
     uint64_t now = trc_now_ns();
     unsigned since = used - writer->second_from;
@@ -101,11 +101,11 @@ static unsigned second_takes(struct trc_writer *writer, unsigned used)
     return since > writer->second_took ? since : writer->second_took;
 }
 
-void trc_writer_keep_room(struct trc_writer *writer)
+void trc_writer_prepare_room(struct trc_writer *writer)
 {
     if (atomic_load(&writer->trimmed))
         return;
-    unsigned used = atomic_load(&writer->next_block), takes = second_takes(writer, used),
+    unsigned used = atomic_load(&writer->next_block), takes = blocks_a_second(writer, used),
              usual = used < SMALL                      ? READY_LEAST
                      : used < READY_MOST / READY_TIMES ? used * READY_TIMES
                                                        : READY_MOST;
@@ -119,7 +119,7 @@ void trc_writer_keep_room(struct trc_writer *writer)
     atomic_store(&writer->low, more ? ready / 2 : 0);
 }
 
-void trc_writer_take_all(struct trc_writer *writer)
+void trc_writer_alloc_all(struct trc_writer *writer)
 {
     trc_writer_grow(writer, writer->blocks_most);
     trc_writer_populate(writer, writer->blocks_most);
@@ -156,6 +156,6 @@ bool trc_writer_untrim(struct trc_writer *writer)
     atomic_store(&writer->populated, 0);
     atomic_store(&writer->next_block, atomic_load(&writer->allocated));
     atomic_store(&writer->growing, 0);
-    trc_writer_keep_room(writer);
+    trc_writer_prepare_room(writer);
     return true;
 }

@@ -234,7 +234,7 @@ void trc_writer_populate(struct trc_writer *writer, unsigned ahead)
     }
 }
 
-void trc_writer_say(struct trc_writer *writer, int error, const char *what)
+void trc_writer_set_error(struct trc_writer *writer, int error, const char *what)
 {
     struct trc_head *head = writer->head;
     head->error_errno = error;
@@ -278,7 +278,7 @@ const char *trc_writer_check(struct trc_writer *writer)
     if (error == EBADF) {
         if (!atomic_load(&writer->trimmed) && atomic_exchange(&writer->limit, atomic_load(&writer->allocated)) &&
             !writer->head->error[0])
-            trc_writer_say(writer, EBADF, TRC_SAY_TAKEN);
+            trc_writer_set_error(writer, EBADF, TRC_ERROR_TAKEN);
         return NULL; /* room is left for the newest events */
     }
     /* A thread that was allocating may have made a file that was cut as long as before, with a hole for a head. */
@@ -322,7 +322,7 @@ void trc_writer_stop(struct trc_writer *writer, const char *why)
     struct trc_head *mapped = writer->head;
     if (headless)
         writer->head = &writer->kept;
-    trc_writer_say(writer, atomic_load(&writer->stopped), why);
+    trc_writer_set_error(writer, atomic_load(&writer->stopped), why);
     writer->head->state = TRC_STATE_STOPPED;
     if (headless)
         write_anew(writer);

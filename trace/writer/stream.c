@@ -27,7 +27,7 @@ static bool open_page(struct trc_stream *stream, struct trc_writer *writer, uint
     unsigned index = atomic_fetch_add(&writer->threads, 1);
     if (index >= TRC_MAX_THREADS)
         return false;
-    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_THREAD, (uint16_t)index, PAGE_BLOCKS, PAGE_BLOCKS);
+    struct trc_chunk *chunk = trc_writer_alloc(writer, TRC_CHUNK_THREAD, (uint16_t)index, PAGE_BLOCKS, PAGE_BLOCKS);
     if (!chunk)
         return false;
     stream->writer = writer;
@@ -63,8 +63,8 @@ static void *entry_room(struct trc_stream *stream, size_t size)
 {
     if ((size_t)(stream->entry_stop - stream->entry_at) < size) {
         unsigned blocks = trc_blocks_for(trc_writer_room(stream->writer, stream->piece)) * 2;
-        struct trc_chunk *chunk = trc_writer_take(stream->writer, TRC_CHUNK_PAGE, stream->page->thread.index,
-                                                  blocks < PIECE_MOST ? blocks : PIECE_MOST, 1);
+        struct trc_chunk *chunk = trc_writer_alloc(stream->writer, TRC_CHUNK_PAGE, stream->page->thread.index,
+                                                   blocks < PIECE_MOST ? blocks : PIECE_MOST, 1);
         if (!chunk)
             return NULL;
         begin_piece(stream, chunk, sizeof *chunk);
@@ -330,15 +330,15 @@ static bool lose(struct trc_stream *stream)
     return false;
 }
 
-/* Takes a chunk for events, of at least `least` blocks.  Each is twice as large as the one before, as far as the
+/* Allocates a chunk for events, of at least `least` blocks.  Each is twice as large as the one before, as far as the
  * file's limit leaves room for many. */
-static struct trc_chunk *take_events(struct trc_stream *stream, uint32_t least)
+static struct trc_chunk *alloc_events(struct trc_stream *stream, uint32_t least)
 {
     struct trc_writer *writer = stream->writer;
     uint32_t share = writer->blocks_most / STREAM_SHARE;
     uint32_t most = share < STREAM_LEAST ? STREAM_LEAST : share < TRC_CHUNK_MOST ? share : TRC_CHUNK_MOST;
     uint32_t blocks = stream->chunk_blocks > least ? stream->chunk_blocks : least;
-    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_EVENTS, stream->page->thread.index, blocks, least);
+    struct trc_chunk *chunk = trc_writer_alloc(writer, TRC_CHUNK_EVENTS, stream->page->thread.index, blocks, least);
     if (chunk)
         stream->chunk_blocks = blocks * 2 < most ? blocks * 2 : most;
     return chunk;
@@ -353,7 +353,7 @@ static void close_chunk(struct trc_stream *stream)
     stream->folds = stream->in_row = 0;
 }
 
-/* Goes on in another chunk, of at least `least` blocks.  False: there is none, and a record was counted as lost.  If
+/* Continues in another chunk, of at least `least` blocks.  False: there is none, and a record was counted as lost.  If
  * there is a smaller one the records that follow have that. */
 static bool next_chunk(struct trc_stream *stream, uint32_t least)
 {
@@ -361,14 +361,14 @@ static bool next_chunk(struct trc_stream *stream, uint32_t least)
     if (!stream->chunk && stream->lost % 1024 != 0) /* tried now and then: the search for a chunk costs time */
         return lose(stream);
     if (least > 1)
-        chunk = take_events(stream, least);
+        chunk = alloc_events(stream, least);
     bool fits = chunk || least == 1;
     if (!fits && stream->at < stream->stop) /* smaller records still have room here */
         return lose(stream);
     if (stream->chunk)
         close_chunk(stream);
     if (!chunk)
-        chunk = take_events(stream, 1);
+        chunk = alloc_events(stream, 1);
     if (!fits || !chunk)
         lose(stream);
     if (!chunk)

@@ -3,11 +3,11 @@
 
 #include "trace/writer/writer.h"
 
-/* Takes a chunk for `kind` and `thread`: a fresh one of `blocks` blocks, else one with no fewer than `least`: the
+/* Allocates a chunk for `kind` and `thread`: a fresh one of `blocks` blocks, else one with no fewer than `least`: the
  * rest of the file, or the oldest EVENTS chunk that is full.  Its head is reset but for the magic, which the caller
  * stores when the rest is filled in.  NULL: there is none.  Any thread; no lock. */
-struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread, unsigned blocks,
-                                  unsigned least);
+struct trc_chunk *trc_writer_alloc(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread,
+                                   unsigned blocks, unsigned least);
 
 /* Number of bytes behind a chunk's head, by this process's own record. */
 uint32_t trc_writer_room(const struct trc_writer *writer, const struct trc_chunk *chunk);
@@ -20,16 +20,16 @@ static inline unsigned trc_blocks_for(size_t bytes)
 
 /* ---- space.c */
 
-#define TRC_SAY_FULL "no more space for the trace file: only the newest events are kept"
-#define TRC_SAY_REFUSED                                                                                                \
+#define TRC_ERROR_FULL "no more space for the trace file: only the newest events are kept"
+#define TRC_ERROR_REFUSED                                                                                              \
     "the system refuses space for the trace file, as a seccomp filter does: only the newest events are kept"
-#define TRC_SAY_TAKEN "the program closed the trace file: it cannot grow, only the newest events are kept"
+#define TRC_ERROR_TAKEN "the program closed the trace file: it cannot grow, only the newest events are kept"
 
 /* Makes space for blocks [allocated, wanted), and maps it.  Returns 0 or an errno.  Any thread. */
 int trc_writer_allocate(struct trc_writer *writer, unsigned wanted);
 /* Makes space for `bytes` bytes from offset `from` on, before there are blocks.  Returns 0 or an errno. */
 int trc_writer_extend(struct trc_writer *writer, uint64_t from, uint64_t bytes);
-/* Takes over the file's descriptor, under a number that programs do not meet.  Returns 0 or an errno. */
+/* Moves the file's descriptor to a number that programs do not meet.  Returns 0 or an errno. */
 int trc_writer_adopt(struct trc_writer *writer, int fd);
 /* Whether the descriptor is still the trace's. */
 bool trc_writer_has_file(const struct trc_writer *writer);
@@ -40,7 +40,7 @@ unsigned trc_writer_map(struct trc_writer *writer, size_t chunks_offset, unsigne
 /* Undoes trc_writer_map. */
 void trc_writer_unmap(struct trc_writer *writer);
 /* Writes into the head what went wrong; `error` is an errno or 0. */
-void trc_writer_say(struct trc_writer *writer, int error, const char *what);
+void trc_writer_set_error(struct trc_writer *writer, int error, const char *what);
 /* Populates the pages of the next `ahead` blocks, so that a recording thread has no page fault.  Our own thread; a
  * thread of the program where that is late. */
 void trc_writer_populate(struct trc_writer *writer, unsigned ahead);

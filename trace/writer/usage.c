@@ -25,15 +25,15 @@ static struct trc_chunk *begin_anew(struct trc_usage_stream *stream)
     if (!chunk)
         return NULL;
     __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_release); /* see trc_writer_take */
+    atomic_thread_fence(memory_order_release); /* see trc_writer_alloc */
     chunk->sequence = atomic_fetch_add(&stream->writer->sequence, 1) + 1;
     chunk->committed = 0;
     chunk->state = TRC_CHUNK_OPEN;
     return chunk;
 }
 
-/* Takes the next chunk, which begins at the time of the last item.  NULL: there is none. */
-static struct trc_chunk *take_chunk(struct trc_usage_stream *stream, uint64_t since)
+/* Returns the next chunk, which begins at the time of the last item.  NULL: there is none. */
+static struct trc_chunk *next_chunk(struct trc_usage_stream *stream, uint64_t since)
 {
     unsigned most = atomic_load(&stream->writer->limit) / SHARE, least = trc_blocks_for(stream->size + ITEM_HEADS);
     unsigned blocks = stream->blocks < TRC_CHUNK_MOST ? stream->blocks : TRC_CHUNK_MOST; /* size of all chunks before
@@ -43,7 +43,7 @@ static struct trc_chunk *take_chunk(struct trc_usage_stream *stream, uint64_t si
     if (stream->chunks)
         __atomic_store_n(&stream->chunk[stream->current]->state, TRC_CHUNK_FULL, __ATOMIC_RELEASE);
     if (stream->blocks + blocks <= most && stream->chunks < TRC_USAGE_CHUNKS)
-        chunk = trc_writer_take(stream->writer, TRC_CHUNK_USAGE, 0, blocks, least);
+        chunk = trc_writer_alloc(stream->writer, TRC_CHUNK_USAGE, 0, blocks, least);
     if (chunk) {
         stream->blocks += trc_blocks_for(trc_writer_room(stream->writer, chunk));
         stream->current = stream->chunks++;
@@ -84,7 +84,7 @@ bool trc_usage_end(struct trc_usage_stream *stream, uint64_t since, uint64_t tic
     struct trc_chunk *chunk = stream->chunks ? stream->chunk[stream->current] : NULL;
     bool idle = !size || atomic_load(&stream->writer->stopped);
     if (!idle && !has_room(stream, chunk))
-        chunk = take_chunk(stream, since);
+        chunk = next_chunk(stream, since);
     bool full = !idle && !has_room(stream, chunk);
     stream->size = 0;
     if (idle || full)

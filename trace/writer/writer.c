@@ -36,7 +36,7 @@ uint32_t trc_writer_room(const struct trc_writer *writer, const struct trc_chunk
 
 void trc_writer_anchor(struct trc_writer *writer, struct trc_anchor *anchor)
 {
-    /* Takes the narrowest of a few tries: a preemption between the reads would make the anchor wrong by milliseconds.
+    /* Uses the narrowest of a few tries: a preemption between the reads would make the anchor wrong by milliseconds.
      */
     anchor->error_ticks = UINT64_MAX;
     for (int i = 0; i < 5; i++) {
@@ -167,8 +167,8 @@ static struct trc_chunk *fresh_chunk(struct trc_writer *writer, unsigned blocks,
     return chunk;
 }
 
-struct trc_chunk *trc_writer_take(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread, unsigned blocks,
-                                  unsigned least)
+struct trc_chunk *trc_writer_alloc(struct trc_writer *writer, enum trc_chunk_kind kind, uint16_t thread,
+                                   unsigned blocks, unsigned least)
 {
     int kept = errno;
     struct trc_chunk *chunk = fresh_chunk(writer, blocks, least);
@@ -205,7 +205,7 @@ static bool begin_definitions(struct trc_writer *writer, uint32_t need)
     if (had > (limit > LEAST_BLOCKS ? limit : LEAST_BLOCKS) / DEFS_SHARE || least > TRC_CHUNK_MOST)
         return false;
     unsigned blocks = had < DEFS_FIRST ? DEFS_FIRST : had < TRC_CHUNK_MOST ? had : TRC_CHUNK_MOST;
-    struct trc_chunk *fresh = trc_writer_take(writer, TRC_CHUNK_DEFS, 0, blocks > least ? blocks : least, least);
+    struct trc_chunk *fresh = trc_writer_alloc(writer, TRC_CHUNK_DEFS, 0, blocks > least ? blocks : least, least);
     if (!fresh)
         return false;
     uint32_t room = trc_writer_room(writer, fresh);
@@ -317,7 +317,7 @@ void trc_writer_call(struct trc_writer *writer, uint32_t id)
 static void clear_stacks(struct trc_writer *writer, struct trc_chunk *chunk)
 {
     __atomic_store_n(&chunk->magic, 0, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_release); /* see trc_writer_take */
+    atomic_thread_fence(memory_order_release); /* see trc_writer_alloc */
     chunk->sequence = atomic_fetch_add(&writer->sequence, 1) + 1;
     chunk->first_ticks = chunk->last_ticks = writer->ticks();
     chunk->committed = 0;
@@ -337,9 +337,9 @@ static struct trc_chunk *stack_room(struct trc_writer *writer, struct trc_stack_
     struct trc_chunk *older = place->chunk[next], *fresh = NULL;
     blocks = blocks < TRC_CHUNK_MOST ? blocks : TRC_CHUNK_MOST;
     if (!older || trc_blocks_for(trc_writer_room(writer, older)) < TRC_CHUNK_MOST)
-        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason, blocks, STACKS_LEAST);
+        fresh = trc_writer_alloc(writer, TRC_CHUNK_STACKS, reason, blocks, STACKS_LEAST);
     if (!fresh && !older && trc_blocks_for(need) < STACKS_LEAST) /* a disk that was full early: some may fit */
-        fresh = trc_writer_take(writer, TRC_CHUNK_STACKS, reason, trc_blocks_for(need), trc_blocks_for(need));
+        fresh = trc_writer_alloc(writer, TRC_CHUNK_STACKS, reason, trc_blocks_for(need), trc_blocks_for(need));
     if (older)
         clear_stacks(writer, older);
     if (older && fresh) { /* events may have it */
@@ -378,8 +378,8 @@ bool trc_writer_stack(struct trc_writer *writer, struct trc_stack_place *place, 
 
 struct trc_gpu_table *trc_writer_gpu(struct trc_writer *writer)
 {
-    struct trc_chunk *chunk = trc_writer_take(writer, TRC_CHUNK_GPU, 0, trc_blocks_for(sizeof(struct trc_gpu_table)),
-                                              trc_blocks_for(sizeof(struct trc_gpu_table)));
+    struct trc_chunk *chunk = trc_writer_alloc(writer, TRC_CHUNK_GPU, 0, trc_blocks_for(sizeof(struct trc_gpu_table)),
+                                               trc_blocks_for(sizeof(struct trc_gpu_table)));
     if (!chunk)
         return NULL;
     struct trc_gpu_table *table = (struct trc_gpu_table *)(void *)(chunk + 1);

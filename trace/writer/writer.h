@@ -132,11 +132,11 @@ int trc_writer_open(struct trc_writer *writer, const char *path, size_t limit, c
 bool trc_writer_grow(struct trc_writer *writer, unsigned ready);
 
 /* Makes all blocks that the limit allows, with their pages.  May wait for the file system. */
-void trc_writer_take_all(struct trc_writer *writer);
+void trc_writer_alloc_all(struct trc_writer *writer);
 
-/* Keeps as many blocks ready, with their pages, as a second takes at the present rate.  May wait for the file system:
+/* Prepares as many blocks, with their pages, as a second uses at the present rate.  May wait for the file system:
  * our own thread, each time that it wakes. */
-void trc_writer_keep_room(struct trc_writer *writer);
+void trc_writer_prepare_room(struct trc_writer *writer);
 
 /* Returns how many blocks are allocated and not handed out. */
 unsigned trc_writer_ready(const struct trc_writer *writer);
@@ -191,7 +191,7 @@ struct trc_gpu_table {
     struct trc_gpu_head head;
     struct trc_gpu_op op[TRC_GPU_OPS];
 };
-/* Takes the chunk of device operations; its table is zeroed but for its sizes.  NULL: no room. */
+/* Allocates the chunk of device operations; its table is zeroed but for its sizes.  NULL: no room. */
 struct trc_gpu_table *trc_writer_gpu(struct trc_writer *writer);
 
 /* Opens a stream with a live page of its own in `stream` (zeroed memory).  False: no page could be had. */
@@ -201,7 +201,8 @@ bool trc_stream_open(struct trc_stream *stream, struct trc_writer *writer, uint3
  * program's. */
 bool trc_stream_open_device(struct trc_stream *stream, struct trc_writer *writer, const struct trc_device_stream *of,
                             const char *name);
-/* Goes on in a new chunk that begins at `ticks`, because the next items begin earlier than the items of the stream. */
+/* Continues in a new chunk that begins at `ticks`, because the next items begin earlier than the items of the stream.
+ */
 void trc_stream_step_back(struct trc_stream *stream, uint64_t ticks);
 
 /* Defines a call, unless that was done before.  Any thread; lock-free. */
@@ -214,7 +215,7 @@ const struct trc_sig *trc_writer_inside(const struct trc_writer *writer, unsigne
  * known call shares the row of another size, so that no call is missing. */
 struct trc_row *trc_stream_row(struct trc_stream *stream, const struct trc_sig *sig);
 #define TRC_VARIANTS 4u /* indices that a variant may get, by turns */
-/* Gives a signature that differs from signature `like` in TRC_VARIED_FIELDS alone an index of its own, near
+/* Assigns to a signature that differs from signature `like` in TRC_VARIED_FIELDS alone an index of its own, near
  * TRC_VARIANTS * `near`.  The chunk defines it now if that has `like`. */
 uint32_t trc_stream_variant(struct trc_stream *stream, uint32_t like, uint32_t near, const struct trc_sig *sig);
 /* The slow path of trc_stream_intern: the signature is in neither place of its set. */

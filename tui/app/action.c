@@ -64,7 +64,7 @@ static int open_prompt(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
-static int go_back(struct tui_app *app, enum tui_action action)
+static int step_back(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     struct tui_table *table = &app->table[app->view];
@@ -250,7 +250,7 @@ static const struct tui_mark *next_mark(const struct tui_app *app)
     return marks->count ? &marks->mark[0] : NULL;
 }
 
-static int take_letter(struct tui_app *app, int key)
+static int handle_letter(struct tui_app *app, int key)
 {
     bool set = app->letter_for == TUI_ACTION_MARK;
     bool letter = (key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z') || (key >= '0' && key <= '9');
@@ -268,7 +268,7 @@ static int take_letter(struct tui_app *app, int key)
             tui_tree_reveal(app, i);
     if (app->view != TUI_VIEW_TIMELINE)
         tui_app_open(app, TUI_VIEW_TIMELINE);
-    tui_app_go_to_time(app, mark->at_ns);
+    tui_app_goto_time(app, mark->at_ns);
     return TUI_REDRAW;
 }
 
@@ -305,7 +305,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
     if (reaction == TUI_UNHANDLED)
         reaction = handlers[action] ? handlers[action](app, action) : TUI_REDRAW;
     if (action == TUI_ACTION_DEEPER)
-        tui_app_came(app, from);
+        tui_app_note_jump(app, from);
     return reaction;
 }
 
@@ -319,7 +319,7 @@ static int close_prompt(struct tui_app *app)
     enum tui_prompt asked = app->prompt;
     app->prompt = TUI_PROMPT_NONE;
     tui_history_add(&app->history[asked], app->line.text);
-    tui_history_keep(app->history_path, TUI_PROMPTS, asked, app->line.text);
+    tui_history_store(app->history_path, TUI_PROMPTS, asked, app->line.text);
     if (asked == TUI_PROMPT_JUMP) {
         return tui_app_jump(app, app->line.text);
     } else if (asked == TUI_PROMPT_FIND && view->table) {
@@ -368,7 +368,7 @@ int tui_app_key(struct tui_app *app, int key)
     if (app->choosing)
         return reaction | tui_chooser_key(app, key);
     if (app->letter_for)
-        return reaction | take_letter(app, key);
+        return reaction | handle_letter(app, key);
     return reaction | tui_app_step(app, tui_key_action(app->view, key));
 }
 

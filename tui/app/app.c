@@ -226,7 +226,7 @@ static bool copy_ranks(struct tui_app *app)
 }
 
 /* Headline and verdict are of the same moment. */
-static void take_headline(struct tui_app *app)
+static void update_headline(struct tui_app *app)
 {
     app->weight = ana_headline(app->job, &app->summary, &app->gpu, app->headline, sizeof app->headline);
     const struct ana_verdict *verdict = ana_job_verdict(app->job);
@@ -250,16 +250,16 @@ static void make_summary(struct tui_app *app)
     app->summaries++;
     app->stale = false;
     app->analysed = summary.analysed;
-    struct ana_gpu_look gpu;
+    struct ana_gpu_summary gpu;
     app->node = (struct tui_node){0};
     tui_node_sample(app->job, &app->node);
-    ana_gpu_look_free(&app->gpu);
-    if (ana_gpu_take_look(app->job, tui_app_selection(app), &gpu)) {
+    ana_gpu_summary_free(&app->gpu);
+    if (ana_gpu_summarize(app->job, tui_app_selection(app), &gpu)) {
         app->gpu = gpu;
         app->analysed = gpu.analysed < app->analysed ? gpu.analysed : app->analysed;
     }
     app->whole = ana_whole_of(NULL, &app->summary, &app->gpu);
-    take_headline(app);
+    update_headline(app);
     tui_app_update_table(app);
 }
 
@@ -271,7 +271,7 @@ static void show_trouble(struct tui_app *app)
         tui_app_open(app, TUI_VIEW_VERDICT);
 }
 
-bool tui_app_take(struct tui_app *app)
+bool tui_app_update(struct tui_app *app)
 {
     app->info = ana_job_info(app->job);
     bool same = copy_ranks(app);
@@ -285,7 +285,7 @@ bool tui_app_take(struct tui_app *app)
 void tui_app_load(struct tui_app *app)
 {
     if (!app->frozen)
-        tui_app_take(app);
+        tui_app_update(app);
     make_summary(app);
     show_trouble(app);
 }
@@ -323,7 +323,7 @@ bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_vie
 
 void tui_app_free(struct tui_app *app)
 {
-    ana_gpu_look_free(&app->gpu);
+    ana_gpu_summary_free(&app->gpu);
     if (app->has_summary)
         ana_summary_free(&app->summary);
     if (app->job)
@@ -408,7 +408,7 @@ int tui_app_switch(struct tui_app *app, enum tui_view_id view)
     return show_view(app, view);
 }
 
-void tui_app_came(struct tui_app *app, struct tui_place from)
+void tui_app_note_jump(struct tui_app *app, struct tui_place from)
 {
     struct tui_place now = tui_app_place(app);
     if (now.all_time == from.all_time && (now.all_time || (now.begin_ns == from.begin_ns && now.end_ns == from.end_ns)))
@@ -439,7 +439,7 @@ bool tui_app_return(struct tui_app *app)
     return true;
 }
 
-void tui_app_go_to_time(struct tui_app *app, int64_t at_ns)
+void tui_app_goto_time(struct tui_app *app, int64_t at_ns)
 {
     int64_t begin, end;
     tui_app_range(app, &begin, &end);

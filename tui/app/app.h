@@ -64,7 +64,7 @@ struct tui_app {
     char headline[512];
     const struct ana_verdict *verdict; /* held: the one that the headline tells; NULL only before the first load */
     const struct ana_hvd *horovod;     /* the job's; not NULL after the first load; 0 sets: no Horovod */
-    struct ana_gpu_look gpu;           /* made with the summary */
+    struct ana_gpu_summary gpu;        /* made with the summary */
     const struct ana_diff *diff;       /* the run before compared with this one; the caller's; NULL: none */
     struct tui_node node;              /* the GPUs of this machine; zeros: unknown */
     bool touched;                      /* a key was pressed: views no longer change by themselves */
@@ -131,11 +131,11 @@ bool tui_app_init(struct tui_app *app, struct ana_job *job, const struct tui_vie
 /* Frees what the app owns, closes its job and zeroes it. */
 void tui_app_free(struct tui_app *app);
 
-/* Takes what the last refresh of the job saw; the summary stays as it is.  False: the ranks have other indices than in
+/* Copies what the last refresh of the job saw; the summary stays as it is.  False: the ranks have other indices than in
  * the summary, and nothing may be shown before tui_app_load. */
-bool tui_app_take(struct tui_app *app);
-/* Takes what the last refresh of the job saw, unless frozen, and sums up the selection.  Out of memory: the old numbers
- * stay, and a message says so. */
+bool tui_app_update(struct tui_app *app);
+/* Copies what the last refresh of the job saw, unless frozen, and sums up the selection.  Out of memory: the old
+ * numbers stay, and a message says so. */
 void tui_app_load(struct tui_app *app);
 
 /* Sums up the selection if it has changed since it was last summed up. */
@@ -144,19 +144,19 @@ void tui_app_settle(struct tui_app *app);
 /* Does an action in the view that is shown.  Returns bits of enum tui_reaction; 0 if it has no meaning there. */
 int tui_app_step(struct tui_app *app, enum tui_action action);
 
-/* Takes a key (enum tui_key or a code point): into the open prompt, else as an action.  Returns as tui_app_step. */
+/* Handles a key (enum tui_key or a code point): into the open prompt, else as an action.  Returns as tui_app_step. */
 int tui_app_key(struct tui_app *app, int key);
 
-/* Takes a click at cell x, y of a screen of cols x rows; on the row of the cursor it acts as Enter.  Returns as
+/* Handles a click at cell x, y of a screen of cols x rows; on the row of the cursor it acts as Enter.  Returns as
  * tui_app_step. */
 int tui_app_click(struct tui_app *app, int x, int y, int cols, int rows);
 
-/* Takes a step of a drag: the button is held, and the mouse is at cell x, y.  Returns as tui_app_step. */
+/* Handles a step of a drag: the button is held, and the mouse is at cell x, y.  Returns as tui_app_step. */
 int tui_app_drag(struct tui_app *app, int x, int y);
-/* Takes the end of a drag: the button was let go at cell x, y.  Returns as tui_app_step. */
+/* Handles the end of a drag: the button was let go at cell x, y.  Returns as tui_app_step. */
 int tui_app_release(struct tui_app *app, int x, int y);
 
-/* Takes a turn of the wheel at cell x, y: three rows up (turn < 0) or down or, with Ctrl, a shorter or longer window
+/* Handles a turn of the wheel at cell x, y: three rows up (turn < 0) or down or, with Ctrl, a shorter or longer window
  * around the time there.  Returns as tui_app_step. */
 int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control);
 
@@ -208,7 +208,7 @@ void tui_app_choose_call(struct tui_app *app, const char *call);
 /* The view that is shown. */
 const struct tui_view *tui_app_view(const struct tui_app *app);
 
-/* Goes deeper, into another view: Esc leads back.  Returns TUI_REDRAW. */
+/* Opens another view: Esc leads back.  Returns TUI_REDRAW. */
 int tui_app_open(struct tui_app *app, enum tui_view_id view);
 
 /* Shows another view in place of this one: Esc leads to where it would have led from this one.  Returns TUI_REDRAW. */
@@ -218,13 +218,13 @@ int tui_app_switch(struct tui_app *app, enum tui_view_id view);
 struct tui_place tui_app_place(const struct tui_app *app);
 
 /* After Enter: if it changed the time in view, Esc undoes that, too.  `from` is the place before. */
-void tui_app_came(struct tui_app *app, struct tui_place from);
+void tui_app_note_jump(struct tui_app *app, struct tui_place from);
 
-/* Goes back to where Enter came from.  False: from nowhere. */
+/* Returns to where Enter was pressed.  False: from nowhere. */
 bool tui_app_return(struct tui_app *app);
 
 /* Puts the cursor of all views on a time; the range follows when it is not there. */
-void tui_app_go_to_time(struct tui_app *app, int64_t at_ns);
+void tui_app_goto_time(struct tui_app *app, int64_t at_ns);
 
 /* Sets a mark of the cursor's rank and time ('-': a note alone), and says so. */
 void tui_app_mark(struct tui_app *app, char letter, const char *note);

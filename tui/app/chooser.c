@@ -84,7 +84,7 @@ int tui_chooser_key(struct tui_app *app, int key)
         table->inverted = table->sort == list.column[to] && !table->inverted;
         table->sort = list.column[to];
     } else if (key == 'w')
-        tui_settings_keep(app, app->message, sizeof app->message);
+        tui_settings_save(app, app->message, sizeof app->message);
     if (key == TUI_KEY_UP || key == TUI_KEY_DOWN || key == 'j' || key == 'k' || key == TUI_KEY_HOME ||
         key == TUI_KEY_END)
         app->chosen_line = to < 0 ? 0 : to >= list.count ? list.count - 1 : to;

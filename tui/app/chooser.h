@@ -6,7 +6,7 @@
 /* Opens it for the view that is shown, which has to have a table. */
 void tui_chooser_open(struct tui_app *app);
 
-/* Takes a key while it is open.  Returns bits of enum tui_reaction. */
+/* Handles a key while it is open.  Returns bits of enum tui_reaction. */
 int tui_chooser_key(struct tui_app *app, int key);
 
 /* Draws it into the body of the screen. */

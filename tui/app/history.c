@@ -31,7 +31,7 @@ void tui_history_read(struct tui_history *history, size_t kinds, const char *pat
         fclose(f);
 }
 
-void tui_history_keep(const char *path, size_t kinds, size_t kind, const char *text)
+void tui_history_store(const char *path, size_t kinds, size_t kind, const char *text)
 {
     struct tui_history *history = calloc(KINDS, sizeof *history);
     if (!history || !*path || !*text || kinds > KINDS || kind >= kinds) {

@@ -13,6 +13,6 @@ void tui_history_find(char *path, size_t size);
  * would reach the terminal as something else than text become "?". */
 void tui_history_read(struct tui_history *history, size_t kinds, const char *path);
 
-/* Keeps a line of a kind in the file, beside the lines that others have kept there since: at most TUI_HISTORY of
+/* Writes a line of a kind in the file, beside the lines that others have kept there since: at most TUI_HISTORY of
  * each kind.  The file changes as a whole or not at all.  Does nothing if `path` or the line is empty. */
-void tui_history_keep(const char *path, size_t kinds, size_t kind, const char *text);
+void tui_history_store(const char *path, size_t kinds, size_t kind, const char *text);

@@ -54,7 +54,7 @@ static void jump_to_time(struct tui_app *app, const char *argument)
     else if (dash)
         show_window(app, begin_ns, end_ns);
     else
-        tui_app_go_to_time(app, begin_ns);
+        tui_app_goto_time(app, begin_ns);
 }
 
 static void jump_to_iter(struct tui_app *app, const char *argument)

@@ -86,19 +86,19 @@ static void sum_up(struct loop *l, int64_t budget_ns)
 static bool look(struct loop *l)
 {
     struct tui_app *app = l->app;
-    bool lines = !app->frozen && tui_lines_came(); /* before the refresh, whose verdict then has them */
+    bool lines = !app->frozen && tui_lines_changed(); /* before the refresh, whose verdict then has them */
     /* The files of a job that has ended stay as they are while their events are read for the first time. */
     bool still = (l->opened || (l->done > 0 && l->done < 1)) && tui_app_ended(app);
     l->opened = false;
     if (lines)
-        ana_job_lines_came(app->job);
+        ana_job_lines_changed(app->job);
     if (!app->rank_group)
-        ana_job_look_at(app->job, app->cursor_rank);
+        ana_job_request_rank(app->job, app->cursor_rank);
     l->moved = !app->frozen && ((!still && ana_job_refresh(app->job)) || lines);
     l->left = READ;
     if (app->looked && !app->frozen && !tui_app_ended(app))
         app->looked(app->aside_user, app->job);
-    return !l->moved || tui_app_take(app);
+    return !l->moved || tui_app_update(app);
 }
 
 /* Looks at the files, and does all that is left then. */

@@ -14,7 +14,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Takes a line of the file apart. */
+/* Parses a line of the file. */
 static bool parse(char *line, struct tui_mark *out)
 {
     char *end;
@@ -89,7 +89,7 @@ static bool write_file(const struct tui_marks *marks, const char *path)
     return out && tui_user_end(path, out);
 }
 
-static bool keep(const struct tui_marks *marks, char *error, size_t size)
+static bool add(const struct tui_marks *marks, char *error, size_t size)
 {
     if (write_file(marks, marks->path[0]))
         return true;
@@ -121,7 +121,7 @@ bool tui_marks_set(struct tui_marks *marks, const struct tui_mark *mark, char *e
         marks->mark[i] = *mark;
     }
     ana_sort(marks->mark, (size_t)marks->count, sizeof *marks->mark, by_time);
-    return keep(marks, error, size);
+    return add(marks, error, size);
 }
 
 const struct tui_mark *tui_marks_find(const struct tui_marks *marks, char letter)

@@ -31,8 +31,8 @@ static void draw(struct tui_opening *o, size_t opened, size_t files)
     o->term.ops->show(o->term.data, &o->grid, false);
 }
 
-/* Takes the keys that have come; false: no more files are wanted. */
-static bool take_keys(struct tui_opening *o)
+/* Reads the keys that have come; false: no more files are wanted. */
+static bool read_keys(struct tui_opening *o)
 {
     for (;;) {
         struct tui_event event = o->term.ops->wait(o->term.data, 0);
@@ -61,5 +61,5 @@ bool tui_opening_step(void *user, size_t opened, size_t files)
         return false;
     }
     draw(o, opened, files);
-    return take_keys(o);
+    return read_keys(o);
 }

@@ -22,9 +22,9 @@ struct tui_line {
 /* Begins with a text, all of it chosen. */
 void tui_line_begin(struct tui_line *line, const char *text);
 
-/* Takes a key: a character, one that moves or deletes, or Up and Down for the history.  False: it means nothing
+/* Handles a key: a character, one that moves or deletes, or Up and Down for the history.  False: it means nothing
  * here. */
 bool tui_line_key(struct tui_line *line, const struct tui_history *history, int key);
 
-/* Keeps a line, unless it is empty; one that is there already becomes the newest. */
+/* Stores a line, unless it is empty; one that is there already becomes the newest. */
 void tui_history_add(struct tui_history *history, const char *text);

@@ -39,7 +39,7 @@ static char *trim(char *text)
     return text;
 }
 
-static void take_theme(struct tui_settings *s, int number, const char *value)
+static void set_theme(struct tui_settings *s, int number, const char *value)
 {
     for (int t = 0; t < TUI_THEMES; t++)
         if (strcasecmp(tui_theme_names[t], value) == 0) {
@@ -49,7 +49,7 @@ static void take_theme(struct tui_settings *s, int number, const char *value)
     complain(s, number, "there is no theme", value);
 }
 
-static void take_refresh(struct tui_settings *s, int number, const char *value)
+static void set_refresh(struct tui_settings *s, int number, const char *value)
 {
     char *end;
     double ms = strtod(value, &end) * 1000;
@@ -59,7 +59,7 @@ static void take_refresh(struct tui_settings *s, int number, const char *value)
         s->refresh_ms = (int)ms;
 }
 
-static void take_line(struct tui_settings *s, int number, char *text)
+static void parse_line(struct tui_settings *s, int number, char *text)
 {
     char *value = strchr(text, '='), *dot;
     if (*text == '#' || !*text)
@@ -73,9 +73,9 @@ static void take_line(struct tui_settings *s, int number, char *text)
     text = trim(text);
     dot = strchr(text, '.');
     if (strcmp(text, "theme") == 0)
-        take_theme(s, number, value);
+        set_theme(s, number, value);
     else if (strcmp(text, "refresh") == 0)
-        take_refresh(s, number, value);
+        set_refresh(s, number, value);
     else if (!dot || (strncmp(text, "columns", 7) != 0 && strncmp(text, "sort", 4) != 0) ||
              strcspn(text, ".") != (*text == 'c' ? 7u : 4u))
         complain(s, number, "there is no setting", text);
@@ -109,7 +109,7 @@ void tui_settings_read(struct tui_settings *out)
             complain(out, number, "a line is too long:", trim(text));
             continue;
         }
-        take_line(out, number, trim(text));
+        parse_line(out, number, trim(text));
     }
     fclose(f);
 }
@@ -232,7 +232,7 @@ static void copy_others(const char *path, const char *view, FILE *out)
         fclose(in);
 }
 
-void tui_settings_keep(const struct tui_app *app, char *message, size_t size)
+void tui_settings_save(const struct tui_app *app, char *message, size_t size)
 {
     char path[512], view[24];
     if (!find_file(path, sizeof path)) {

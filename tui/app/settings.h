@@ -31,9 +31,9 @@ extern const struct tui_setting tui_settings[];
 /* Reads the user's file, if there is one. */
 void tui_settings_read(struct tui_settings *out);
 
-/* Takes over the settings of tables and of refreshing; complaints become the app's message, behind the present one. */
+/* Applies the settings of tables and of refreshing; complaints become the app's message, behind the present one. */
 void tui_settings_apply(struct tui_settings *settings, struct tui_app *app);
 
-/* Keeps columns and order of the table that is shown in the user's file, whose other lines stay.  `message` says where,
+/* Saves columns and order of the table that is shown in the user's file, whose other lines stay.  `message` says where,
  * or why not. */
-void tui_settings_keep(const struct tui_app *app, char *message, size_t size);
+void tui_settings_save(const struct tui_app *app, char *message, size_t size);

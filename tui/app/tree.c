@@ -103,7 +103,7 @@ static void add_groups(const struct tui_app *app, struct tui_tree *tree)
         const struct ana_alike_group *of = &tree->alike.group[g];
         from = at;
         size_t count = show_ranks(app, tree, &at, tree->alike.member + of->first, of->count);
-        /* Keeps the rest's name whatever ranks are in it; also a standing-out host's. */
+        /* Shows the rest's name whatever ranks are in it; also a standing-out host's. */
         uint64_t identity = of->most                 ? 1
                             : of->host != UINT32_MAX ? 100 + (uint64_t)of->host
                                                      : 1000000007u * (tree->alike.member[of->first] + 1);

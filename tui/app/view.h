@@ -26,11 +26,11 @@ struct tui_view {
     void (*draw)(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
     /* Does an action; returns enum tui_reaction, where TUI_UNHANDLED leaves it to the app.  May be NULL. */
     int (*act)(struct tui_app *app, enum tui_action action);
-    /* Takes a click at a cell of the grid; returns as `act`.  Tables do not need it.  May be NULL. */
+    /* Handles a click at a cell of the grid; returns as `act`.  Tables do not need it.  May be NULL. */
     int (*click)(struct tui_app *app, int x, int y);
     /* Puts the cursor in time on a cell of the grid, if it is one of a time.  May be NULL. */
     void (*point)(struct tui_app *app, int x, int y);
-    /* Takes a drag from a cell of the grid to another; returns as `act`.  May be NULL. */
+    /* Handles a drag from a cell of the grid to another; returns as `act`.  May be NULL. */
     int (*drag)(struct tui_app *app, int x, int y, int to_x, int to_y);
 };
 

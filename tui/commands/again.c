@@ -5,7 +5,7 @@
 
 bool tui_again_wanted(const struct ana_job *watched)
 {
-    return ana_index_lacks(watched);
+    return ana_index_is_missing(watched);
 }
 
 bool tui_again_step(struct tui_again *again, int64_t budget_ns)

@@ -30,7 +30,7 @@ struct wanted {
     const char *mpi;  /* library; NULL: the one that is found */
 };
 
-/* Has the job read by the other processes, or by threads.  False, with a line in `said`: it cannot be. */
+/* Makes the other processes, or threads, read the job.  False, with a line in `said`: it cannot be. */
 static bool divide(struct ana_job *job, unsigned workers, struct tui_workers *others, char *said, size_t size)
 {
     bool ok = !workers || ana_job_set_workers(job, workers);

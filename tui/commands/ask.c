@@ -91,7 +91,7 @@ static bool lacks_stacks(const struct ana_job *job, const struct ana_verdict *v)
 {
     struct ana_stacks stacks;
     bool lacks = false;
-    if ((v->state != ANA_VERDICT_HUNG && v->state != ANA_VERDICT_WAITING) || !ana_stacks_take(job, &stacks))
+    if ((v->state != ANA_VERDICT_HUNG && v->state != ANA_VERDICT_WAITING) || !ana_stacks_read(job, &stacks))
         return false;
     for (size_t i = 0; i < v->culprits && !lacks; i++)
         lacks = tui_may_answer(ana_job_rank(job, v->culprit[i])) && !ana_stack_of(&stacks, v->culprit[i]);

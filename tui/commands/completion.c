@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool takes_a_command(const struct tui_command *command)
+static bool needs_command(const struct tui_command *command)
 {
     return strstr(command->arguments, "CMD..") != NULL;
 }
@@ -61,7 +61,7 @@ void tui_print_bash(void)
         printf(" %s", command->name);
     printf(" %s' -- \"$word\")\n    elif [[ ${COMP_WORDS[1]} == @(", tui_help_topics());
     for (command = tui_commands + 1; command->name; command++)
-        if (takes_a_command(command))
+        if (needs_command(command))
             printf("%s%s", n++ ? "|" : "", command->name);
     printf(") ]]; then\n        mapfile -t COMPREPLY < <(compgen -c -- \"$word\")\n    else\n"
            "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n    fi\n}\n"
@@ -99,7 +99,7 @@ void tui_print_zsh(void)
            "    _describe command known\n    _files -/\nelif [[ $words[2] == help ]]; then\n"
            "    _describe command known\n    compadd -a topics\nelif [[ $words[2] == (");
     for (command = tui_commands + 1; command->name; command++)
-        if (takes_a_command(command))
+        if (needs_command(command))
             printf("%s%s", n++ ? "|" : "", command->name);
     printf(") ]]; then\n    (( i = ${words[(i)--]} ))\n    (( i = i < CURRENT ? i : 2 ))\n"
            "    shift i words\n    (( CURRENT -= i ))\n    _normal\nelse\n    _files -/\nfi\n");
@@ -130,7 +130,7 @@ void tui_print_fish(void)
         putchar('\n');
         if (command->arguments[0] && strcmp(command->name, "help") != 0)
             printf("complete -c hpctop -n '__fish_seen_subcommand_from %s' -a '(%s)'\n", command->name,
-                   takes_a_command(command) ? "__fish_complete_subcommand" : "__fish_complete_directories");
+                   needs_command(command) ? "__fish_complete_subcommand" : "__fish_complete_directories");
     }
     printf("complete -c hpctop -n __fish_use_subcommand -a '(__fish_complete_directories)'\n");
     printf("complete -c hpctop -n '__fish_seen_subcommand_from help' -a '%s'\n", tui_help_topics());

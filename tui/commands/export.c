@@ -34,7 +34,7 @@ static void be_interruptible(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Says how far it is, on a terminal.  False: it was interrupted. */
+/* Prints the progress, on a terminal.  False: it was interrupted. */
 static bool show_progress(void *user, double share)
 {
     if (*(const bool *)user)

@@ -117,7 +117,7 @@ static bool limit_memory(void)
     return setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
-/* Gives up root's rights, and memory without limit, where another one owns the folder. */
+/* Drops root's rights, and memory without limit, where another one owns the folder. */
 static bool become_owner(const struct folder *f)
 {
     return geteuid() == f->uid || geteuid() != 0 ||

@@ -20,7 +20,7 @@ static const char here[] = "."; /* the working folder */
 
 struct reading {
     const char *shown, *said;
-    tui_jobs_take *take;
+    tui_jobs_row_do *take;
     void *user;
 };
 
@@ -151,7 +151,7 @@ static bool is_one_run(int files)
     return files < 0 || ranks >= (size_t)files;
 }
 
-int tui_jobs_read(const char *shown, const char *said, tui_jobs_take *take, void *user)
+int tui_jobs_read(const char *shown, const char *said, tui_jobs_row_do *take, void *user)
 {
     const struct reading r = {shown, said, take, user};
     const char *folder = here;

@@ -37,7 +37,7 @@ struct nearest {
     int distance;  /* letters that differ */
 };
 
-/* Takes a word if it is nearer than all before: two letters off at most, one of short words. */
+/* Stores a word if it is nearer than all before: two letters off at most, one of short words. */
 static void try_word(struct nearest *nearest, const char *word)
 {
     size_t length = strlen(word);

@@ -1,7 +1,7 @@
 /* "Did you mean": the word that is nearest to the typed one. */
 #pragma once
 
-/* Takes an option of a command and its description, "" if there is none. */
+/* Receives an option of a command and its description, "" if there is none. */
 typedef void tui_option_taker(void *context, const char *option, const char *help);
 /* Calls `take` with each option of a command, once. */
 void tui_each_option(const char *command, tui_option_taker *take, void *context);

@@ -15,7 +15,7 @@
 
 #define PATIENCE_NS INT64_C(5000000000)
 
-/* Says why a rank does not answer, if its process is on this host. */
+/* Prints why a rank does not answer, if its process is on this host. */
 static const char *explain_silence(const struct ana_rank *rank)
 {
     char text[512] = "";
@@ -116,7 +116,7 @@ static void print_groups(const struct ana_job *job, const struct ana_stacks *sta
 static int print_stacks(struct ana_job *job, uint64_t asked, bool threads)
 {
     struct ana_stacks stacks;
-    if (!ana_stacks_take(job, &stacks))
+    if (!ana_stacks_read(job, &stacks))
         return tui_input_error("out of memory");
     struct ana_job_info info = ana_job_info(job);
     printf("%s: stacks of %zu of %zu ranks\n", info.name, stacks.snapshots, info.ranks);

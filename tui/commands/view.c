@@ -28,7 +28,7 @@ struct options {
     int cols, rows;
 };
 
-/* Takes keys from a script and prints screens on stdout: for tests. */
+/* Reads keys from a script and prints screens on stdout: for tests. */
 static int play_script(struct tui_app *app, const struct options *options)
 {
     FILE *script = strcmp(options->script, "-") == 0 ? stdin : fopen(options->script, "r");

@@ -17,12 +17,12 @@ struct tui_doctor {
 };
 
 /* Prints a line on stdout.  A problem keeps the command from being recorded; a note tells what will be missing. */
-void tui_doctor_say(struct tui_doctor *doctor, enum tui_doctor_level level, const char *topic, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void tui_doctor_print(struct tui_doctor *doctor, enum tui_doctor_level level, const char *topic, const char *format,
+                      ...) __attribute__((format(printf, 4, 5)));
 /* Lines of a check, whose parameter is `doctor`. */
-#define SAY_OK(...)      tui_doctor_say(doctor, TUI_DOCTOR_OK, __VA_ARGS__)
-#define SAY_NOTE(...)    tui_doctor_say(doctor, TUI_DOCTOR_NOTE, __VA_ARGS__)
-#define SAY_PROBLEM(...) tui_doctor_say(doctor, TUI_DOCTOR_PROBLEM, __VA_ARGS__)
+#define SAY_OK(...)      tui_doctor_print(doctor, TUI_DOCTOR_OK, __VA_ARGS__)
+#define SAY_NOTE(...)    tui_doctor_print(doctor, TUI_DOCTOR_NOTE, __VA_ARGS__)
+#define SAY_PROBLEM(...) tui_doctor_print(doctor, TUI_DOCTOR_PROBLEM, __VA_ARGS__)
 
 /* The checks print a line for each fact.  They are called in this order; the last three only with a command. */
 

@@ -104,7 +104,7 @@ static void note_mpi(struct tui_doctor *doctor, const char *version)
              number ? (int)strcspn(v + 2, ",") : 0, number ? v + 2 : "");
 }
 
-static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const char *path)
+static void print_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const char *path)
 {
     char real[4096], version[512];
     doctor->mpi_launcher = mpi->launcher;
@@ -120,7 +120,7 @@ static void say_mpi(struct tui_doctor *doctor, const struct mpi_name *mpi, const
     }
 }
 
-static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
+static void print_nccl(struct tui_doctor *doctor, const char *where, bool inside)
 {
     struct tui_elf trace;
     char *real = realpath(where, NULL); /* libnccl.so.2.28.9 */
@@ -132,8 +132,8 @@ static void say_nccl(struct tui_doctor *doctor, const char *where, bool inside)
     if (inside)
         SAY_NOTE("NCCL", "static, inside %s: its calls cannot be recorded", where);
     else
-        tui_doctor_say(doctor, recorded ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "NCCL", "shared: %s%s", where,
-                       recorded ? "" : "; this libtrace.so does not record NCCL");
+        tui_doctor_print(doctor, recorded ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, "NCCL", "shared: %s%s", where,
+                         recorded ? "" : "; this libtrace.so does not record NCCL");
 }
 
 /* Only a shared AddressSanitizer has to come first; all other sanitizers start at any place. */
@@ -181,19 +181,19 @@ static void check_libraries(struct tui_doctor *doctor, const char *path, const s
         const struct mpi_name *family = find_mpi_name(name);
         struct tui_elf library;
         if (family && !mpi)
-            say_mpi(doctor, family, where);
+            print_mpi(doctor, family, where);
         else if (family && strcmp(family->family, mpi->family) != 0 && mpi->launcher[0])
             SAY_NOTE("MPI", "%s, too; the MPI that is initialized first is recorded", where);
         else if (strncmp(name, "libnccl.so", 10) == 0)
-            say_nccl(doctor, where, false);
+            print_nccl(doctor, where, false);
         else if (tui_elf_read(where, &library) && library.nccl_inside)
-            say_nccl(doctor, where, true);
+            print_nccl(doctor, where, true);
         mpi = mpi ? mpi : family;
     }
     if (!mpi && !missing)
         SAY_PROBLEM("MPI", "no MPI library is linked; nothing is recorded unless the program loads one");
     if (elf->nccl_inside)
-        say_nccl(doctor, path, true);
+        print_nccl(doctor, path, true);
 }
 
 /* Asks a Python for the MPI that it would load: MPI is loaded when the program runs. */
@@ -238,7 +238,7 @@ static void check_python(struct tui_doctor *doctor, const char *path)
         } else if (strncmp(line, "HVD ", 4) == 0 && tui_elf_read(line + 4, &library)) {
             SAY_OK("Horovod", "%s; it is recorded over %sGloo", line + 4, library.mpi_called ? "MPI and " : "");
             if (library.nccl_inside || library.nccl_called)
-                say_nccl(doctor, line + 4, library.nccl_inside);
+                print_nccl(doctor, line + 4, library.nccl_inside);
             any = true;
         } else if (status != 0) {
             SAY_NOTE("Python", "%s", line);

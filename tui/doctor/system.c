@@ -100,10 +100,10 @@ void tui_doctor_folder(struct tui_doctor *doctor)
     } else {
         rmdir(probe);
         double free_gb = statvfs(folder, &space) == 0 ? (double)space.f_bavail * (double)space.f_frsize / 1e9 : 0;
-        tui_doctor_say(doctor, free_gb < 0.1 ? TUI_DOCTOR_NOTE : TUI_DOCTOR_OK, "trace folder",
-                       "%s: %s (%s), %.1f GB free%s", shown, name,
-                       local ? "local" : "not local: live pages are written back twice a second", free_gb,
-                       local ? "; ranks on other nodes write to their own" : "");
+        tui_doctor_print(doctor, free_gb < 0.1 ? TUI_DOCTOR_NOTE : TUI_DOCTOR_OK, "trace folder",
+                         "%s: %s (%s), %.1f GB free%s", shown, name,
+                         local ? "local" : "not local: live pages are written back twice a second", free_gb,
+                         local ? "; ranks on other nodes write to their own" : "");
     }
     free(real);
 }
@@ -174,9 +174,9 @@ void tui_doctor_libraries(struct tui_doctor *doctor)
         bool found = false, used = doctor->library[0] && names_library(doctor, wanted[i].knows);
         for (int n = 0; wanted[i].names[n] && !found; n++)
             found = tui_probe_library(wanted[i].names[n], NULL, path, sizeof path, NULL, 0);
-        tui_doctor_say(doctor, found && used ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, wanted[i].topic, "%s%s%s",
-                       found ? path : "not found: ", found ? "" : wanted[i].missing,
-                       used ? "" : "; this libtrace.so does not use it");
+        tui_doctor_print(doctor, found && used ? TUI_DOCTOR_OK : TUI_DOCTOR_NOTE, wanted[i].topic, "%s%s%s",
+                         found ? path : "not found: ", found ? "" : wanted[i].missing,
+                         used ? "" : "; this libtrace.so does not use it");
     }
 }
 

@@ -163,7 +163,7 @@ bool tui_listed(const char *list, char separator, const char *word, size_t lengt
     return false;
 }
 
-static bool says_name(const char *text, const char *tells)
+static bool contains_name(const char *text, const char *tells)
 {
     for (const char *at = tells; at && *at;) {
         const char *end = strchrnul(at, '|');
@@ -201,7 +201,7 @@ const struct tui_layer_kind *tui_layer_kind_of(const char *word, bool may_ask)
         return of_real;
     if (tui_ask((const char *const[]){path, "--version", NULL}, said, sizeof said) >= 0)
         for (const struct tui_layer_kind *k = tui_layer_kinds; k->title; k++)
-            if (says_name(said, k->tells))
+            if (contains_name(said, k->tells))
                 return k;
     /* A launcher that nobody knows: as a rule its ranks get its environment. */
     static const struct tui_layer_kind unknown = {

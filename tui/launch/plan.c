@@ -95,7 +95,7 @@ static bool can_work(struct tui_plan *plan)
     return true;
 }
 
-/* Lets a program with AddressSanitizer's shared runtime start although libtrace.so is preloaded.  A script may start
+/* Makes a program with AddressSanitizer's shared runtime start although libtrace.so is preloaded.  A script may start
  * one, too. */
 static bool set_for_sanitizer(struct tui_plan *plan)
 {

@@ -1,4 +1,4 @@
-/* Takes a command line apart; see record.h. */
+/* Parses a command line; see record.h. */
 #include "tui/launch/record_impl.h"
 #include "trace/util/text.h"
 

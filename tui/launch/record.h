@@ -81,7 +81,7 @@ struct tui_plan {
     char refusal[1024]; /* one line why the command cannot be recorded; empty if it can */
 };
 
-/* Takes a command line of n words, which it copies, apart into layers.  Free with tui_plan_free in any case.  False
+/* Parses a command line of n words, which it copies, into layers.  Free with tui_plan_free in any case.  False
  * when out of memory: see refusal. */
 bool tui_plan_read(struct tui_plan *plan, char *const *command, size_t n);
 

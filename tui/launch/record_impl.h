@@ -6,7 +6,7 @@
 /* Writes why the command cannot be recorded into plan->refusal.  Returns false. */
 bool tui_plan_refuse(struct tui_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Says in plan->refusal that memory is out.  Returns false. */
+/* Sets plan->refusal: out of memory.  Returns false. */
 bool tui_plan_no_memory(struct tui_plan *plan);
 
 /* The word of the command that a layer starts, behind its options and operands; words->count if there is none. */

@@ -92,8 +92,8 @@ void tui_inspect_partners(const struct ana_job *job, const struct ana_state_at *
         ana_append(out, size, &n, "its other end was not seen");
 }
 
-/* Gives out the time that the call lost waiting, and the activity of the rank that caused it. */
-static void give_wait(const struct ana_job *job, const struct tui_moment *of, tui_inspect_row *row, void *user)
+/* Writes out the time that the call lost waiting, and the activity of the rank that caused it. */
+static void put_wait(const struct ana_job *job, const struct tui_moment *of, tui_inspect_row *row, void *user)
 {
     const struct ana_state_at *s = &of->state;
     char text[ROW], doing[ROW / 2];
@@ -110,7 +110,7 @@ static void give_wait(const struct ana_job *job, const struct tui_moment *of, tu
     row(user, "meanwhile", text);
 }
 
-static void give_program(const struct ana_job *job, const struct tui_moment *of, tui_inspect_row *row, void *user)
+static void put_program(const struct ana_job *job, const struct tui_moment *of, tui_inspect_row *row, void *user)
 {
     const struct trc_path *path = &of->state.path;
     const struct tui_source *source = &of->source;
@@ -145,12 +145,12 @@ void tui_inspect_rows(const struct ana_job *job, const struct tui_moment *of, tu
     if (s->covers && *text)
         row(user, "partners", text);
     if (s->covers)
-        give_wait(job, of, row, user);
+        put_wait(job, of, row, user);
     snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64, of->iteration, of->iterations);
     if (of->iteration)
         row(user, "iteration", text);
     if (s->call)
-        give_program(job, of, row, user);
+        put_program(job, of, row, user);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ void tui_inspect_partners(const struct ana_job *job, const struct ana_state_at *
 
 /* Gets a row: a label, "" where it goes on, and its text. */
 typedef void tui_inspect_row(void *user, const char *label, const char *text);
-/* Gives out a moment row by row. */
+/* Writes a moment row by row. */
 void tui_inspect_rows(const struct ana_job *job, const struct tui_moment *of, tui_inspect_row *row, void *user);
 
 /* Returns it as JSON, for the caller to delete; NULL when out of memory.  Keys: json_keys.def. */

@@ -16,7 +16,7 @@ static void add_off(cJSON *root, const struct ana_job *job)
 {
     struct ana_offs offs;
     cJSON *list = cJSON_AddArrayToObject(root, "recording_off");
-    if (!ana_offs_take(job, &offs))
+    if (!ana_offs_find(job, &offs))
         return;
     for (size_t i = 0; i < offs.count && i < 1000; i++) {
         const struct ana_off *off = &offs.off[i];
@@ -268,9 +268,9 @@ static void add_clocks(cJSON *root, const struct ana_whole *whole)
 
 static void add_devices(cJSON *root, const struct ana_summary *s, const struct ana_whole *whole)
 {
-    struct ana_gpu_look look;
+    struct ana_gpu_summary look;
     struct ana_carried by[ANA_LIBRARIES];
-    if (!ana_gpu_take_whole(whole->job, &look))
+    if (!ana_gpu_summarize_all(whole->job, &look))
         return;
     ana_gpu_carried(s, &look, by);
     tui_json_rows(root, "libraries", ANA_KIND_LIBRARY, by, sizeof *by, ANA_LIBRARIES, whole);
@@ -281,7 +281,7 @@ static void add_devices(cJSON *root, const struct ana_summary *s, const struct a
     tui_json_rows(root, "gpus", ANA_KIND_GPU, look.ranks, sizeof *look.ranks, look.rank_count, whole);
     tui_json_integer(root, "kernels_unmatched", look.unmatched);
     tui_json_text(root, "kernels_unknown", look.why_not[0] ? look.why_not : NULL);
-    ana_gpu_look_free(&look);
+    ana_gpu_summary_free(&look);
 }
 
 static void add_networks(cJSON *root, const struct ana_summary *s)
@@ -317,7 +317,7 @@ static cJSON *make_report(const struct ana_job *job, const struct ana_summary *s
     many(root, "collectives", ROWS(COLLECTIVE, collectives, collective_count));
     many(root, "waits", ROWS(WAIT, waits, wait_count));
     if (!s->exact) {
-        tui_json_rows(root, "standouts", ROWS(STANDOUT, standouts, standout_count));
+        tui_json_rows(root, "outliers", ROWS(OUTLIER, outliers, outlier_count));
         tui_json_rows(root, "slowest_messages", ROWS(SLOW, slow, slow_count));
     }
     tui_json_rows_more(root, "segments", ROWS(SEGMENT, segments, segment_count), add_to_segment);

@@ -96,7 +96,7 @@ static bool has_last(struct tui_jobs_db *db)
     return has;
 }
 
-/* Gives a list of an older version the last column. */
+/* Adds the last column to a list of an older version. */
 static bool renew(struct tui_jobs_db *db)
 {
     char sql[SQL];
@@ -138,7 +138,7 @@ void tui_jobs_close(struct tui_jobs_db *db)
     free(db);
 }
 
-static bool say_error(struct tui_jobs_db *db, char *error, size_t error_size)
+static bool print_error(struct tui_jobs_db *db, char *error, size_t error_size)
 {
     snprintf(error, error_size, "%s", db->errmsg(db->db));
     return false;
@@ -170,10 +170,10 @@ bool tui_jobs_put(struct tui_jobs_db *db, const struct tui_job_row *row, char *e
     char sql[SQL];
     with_columns(sql, sizeof sql, "INSERT OR REPLACE INTO jobs VALUES (", "?", false, ")");
     if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
-        return say_error(db, error, error_size);
+        return print_error(db, error, error_size);
     for (int c = 0; c < COLUMNS; c++)
         bind_column(db, statement, c, row);
-    bool done = db->step(statement) == DONE || say_error(db, error, error_size);
+    bool done = db->step(statement) == DONE || print_error(db, error, error_size);
     db->finalize(statement);
     return done;
 }
@@ -212,7 +212,7 @@ bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
     with_columns(sql, sizeof sql, "SELECT ", "", true,
                  db->older ? FROM("(SELECT *, '' AS said FROM jobs)") : FROM("jobs"));
     if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
-        return say_error(db, error, error_size);
+        return print_error(db, error, error_size);
     db->bind_int64(statement, 1, wanted->since_s);
     if (wanted->user)
         db->bind_text(statement, 2, wanted->user, -1, NULL);
@@ -225,7 +225,7 @@ bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
             read_column(db, statement, c, &row);
         take(context, &row);
     }
-    bool done = status == DONE || say_error(db, error, error_size);
+    bool done = status == DONE || print_error(db, error, error_size);
     db->finalize(statement);
     return done;
 }

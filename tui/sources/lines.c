@@ -296,7 +296,7 @@ void tui_lines_use(struct ana_job *job, double patience_s)
     ana_job_set_name_finder(job, find_function);
 }
 
-bool tui_lines_came(void)
+bool tui_lines_changed(void)
 {
     pthread_mutex_lock(&lock);
     bool some = came;

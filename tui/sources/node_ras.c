@@ -104,7 +104,7 @@ bool tui_ras_ask(struct tui_ras *out)
 }
 
 /* Copies a line without its indent; control characters become blanks. */
-static void take_line(const char *from, char *out, size_t size)
+static void copy_line(const char *from, char *out, size_t size)
 {
     size_t n = strcspn(from, "\n");
     while (n && isspace((unsigned char)*from))
@@ -133,7 +133,7 @@ static bool find_line_below(const char *text, const char *title, char *out, size
         for (line = next_line(line); *line; line = next_line(line)) {
             if (*next_line(line) == '=')
                 return false; /* the next title */
-            take_line(line, out, size);
+            copy_line(line, out, size);
             if (out[strspn(out, " ")])
                 return true;
         }
@@ -148,7 +148,7 @@ struct row {
 };
 
 /* Reads a row: group, communicators, nodes, ranks (three columns), status, errors. */
-static bool take_row(const char *line, struct row *row)
+static bool parse_row(const char *line, struct row *row)
 {
     return sscanf(line, "%*d %d %*d %*s %d %*s %31s %31s", &row->comms, &row->ranks, row->status, row->errors) == 4 &&
            isupper((unsigned char)row->status[0]);
@@ -163,8 +163,8 @@ bool tui_ras_summary(const char *text, char *out, size_t size)
     out[0] = 0;
     for (const char *at = text; *at; at = next_line(at)) {
         rows |= strncmp(at, "Group", 5) == 0;
-        take_line(at, line, sizeof line);
-        if (!rows || !take_row(line, &row))
+        copy_line(at, line, sizeof line);
+        if (!rows || !parse_row(line, &row))
             continue;
         trouble |= strcmp(row.status, "RUNNING") != 0 || strcmp(row.errors, "OK") != 0;
         if (used < size)
@@ -194,11 +194,11 @@ unsigned tui_ras_processes(const char *text)
     bool rows = false;
     for (const char *at = text; *at; at = next_line(at)) {
         rows |= strncmp(at, "Group", 5) == 0;
-        take_line(at, line, sizeof line);
+        copy_line(at, line, sizeof line);
         /* A row of the summary: nodes, processes per node, GPUs per process, processes, GPUs. */
         if (!rows && sscanf(line, "%d %*s %*s %d %d", &nodes, &some, &gpus) == 3 && some > 0)
             processes += (unsigned)some;
-        else if (rows && take_row(line, &row) && row.ranks > largest)
+        else if (rows && parse_row(line, &row) && row.ranks > largest)
             largest = row.ranks;
     }
     return processes ? processes : (unsigned)largest;

@@ -255,7 +255,7 @@ static int end_read(struct tui_outside *process, struct tui_outside_stack *out)
     return out->count ? 1 : -1;
 }
 
-void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t patience_ns, tui_outside_take *take,
+void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t patience_ns, tui_outside_stack_do *take,
                       void *user)
 {
     static struct tui_outside_stack stack;

@@ -31,11 +31,11 @@ struct tui_outside *tui_outside_open(int pid);
 void tui_outside_close(struct tui_outside *process);
 
 /* Receives the stack of the i-th process, which lives no longer than the call. */
-typedef void tui_outside_take(void *user, size_t i, const struct tui_outside_stack *stack);
+typedef void tui_outside_stack_do(void *user, size_t i, const struct tui_outside_stack *stack);
 /* Reads the main threads of `n` processes (NULL: skipped) at about one time, and passes each stack to `take`.  A thread
  * that runs is stopped for it: where more run than there are processors, as soon as its turn comes, within
  * `patience_ns`.  What this user may not read, or has ended, is left out. */
-void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t patience_ns, tui_outside_take *take,
+void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t patience_ns, tui_outside_stack_do *take,
                       void *user);
 
 /* Returns the outermost frame of a communication call; out->count: there is none. */

@@ -134,8 +134,8 @@ static struct tui_event event_of(const MEVENT *mouse)
     return event;
 }
 
-/* Takes mouse events: events that came together share one KEY_MOUSE, and getmouse gives the newest first. */
-static struct tui_event take_mouse(struct terminal *t)
+/* Reads mouse events: events that came together share one KEY_MOUSE, and getmouse gives the newest first. */
+static struct tui_event read_mouse(struct terminal *t)
 {
     enum { MOST = sizeof t->mouse / sizeof *t->mouse };
     MEVENT mouse;
@@ -144,8 +144,8 @@ static struct tui_event take_mouse(struct terminal *t)
     return t->mice ? t->mouse[--t->mice] : (struct tui_event){.kind = TUI_EVENT_NONE};
 }
 
-/* Tells whether an Esc is a key of its own, or the begin of a sequence that ncurses does not know. */
-static int take_escape(void)
+/* Returns whether an Esc is a key of its own, or the begin of a sequence that ncurses does not know. */
+static int read_escape(void)
 {
     enum { PATIENCE_MS = 50 }; /* the parts of a sequence may come one by one */
     struct tui_sequence sequence = {0};
@@ -156,7 +156,7 @@ static int take_escape(void)
             ungetch((int)next);
             break;
         }
-        if (tui_sequence_take(&sequence, next))
+        if (tui_sequence_add(&sequence, next))
             continue;
         if (!sequence.length)
             unget_wch((wchar_t)next);
@@ -183,19 +183,19 @@ static struct tui_event wait_for_curses(void *data, int timeout_ms)
     if (got == KEY_CODE_YES && key == KEY_RESIZE) {
         event.kind = TUI_EVENT_RESIZE;
     } else if (got == KEY_CODE_YES && key == KEY_MOUSE) {
-        return take_mouse(t);
+        return read_mouse(t);
     } else {
         event.key = got == KEY_CODE_YES     ? map_key(key)
                     : key == '\r'           ? TUI_KEY_ENTER
                     : key == 8              ? TUI_KEY_BACKSPACE
-                    : key == TUI_KEY_ESCAPE ? take_escape()
+                    : key == TUI_KEY_ESCAPE ? read_escape()
                                             : (int)key;
         event.kind = event.key == TUI_KEY_NONE ? TUI_EVENT_NONE : TUI_EVENT_KEY;
     }
     return event;
 }
 
-/* Has a terminal of xterm's kind tell of moves while a button is held, which ncurses does not ask for. */
+/* Makes a terminal of xterm's kind report moves while a button is held, which ncurses does not ask for. */
 static void report_moves(bool on)
 {
     if (!key_mouse || strncmp(key_mouse, "\033[", 2) != 0)

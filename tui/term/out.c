@@ -49,7 +49,7 @@ static bool is_cut(const char *bytes, size_t size)
 }
 
 /* Appends the first character of `bytes` to `to`, or a '?' for its first byte.  Returns the number of bytes taken. */
-static size_t take_character(const struct out *o, const char *bytes, size_t size, char *to, size_t *n)
+static size_t append_character(const struct out *o, const char *bytes, size_t size, char *to, size_t *n)
 {
     bool plain = *bytes == '\n' || *bytes == '\t';
     size_t length = plain ? 1 : trc_text_char(bytes, size);
@@ -83,7 +83,7 @@ static ssize_t write_guarded(void *cookie, const char *bytes, size_t size)
         if (more && is_cut(o->cut, o->held))
             continue;
         for (size_t i = 0; i < o->held;)
-            i += take_character(o, o->cut + i, o->held - i, shown, &n);
+            i += append_character(o, o->cut + i, o->held - i, shown, &n);
         o->held = 0;
     }
     while (at < size) {
@@ -104,7 +104,7 @@ static ssize_t write_guarded(void *cookie, const char *bytes, size_t size)
             o->held = size - at;
             break;
         }
-        at += take_character(o, bytes + at, size - at, shown, &n);
+        at += append_character(o, bytes + at, size - at, shown, &n);
     }
     return write_all(o->fd, shown, n) ? (ssize_t)size : 0;
 }

@@ -38,7 +38,7 @@ static void show_script(void *data, const struct tui_grid *grid, bool repaint)
 }
 
 /* The next key of a `key` or `text` line; TUI_KEY_NONE when it is used up. */
-static int take_key(struct script *s)
+static int next_key(struct script *s)
 {
     if (!s->rest)
         return TUI_KEY_NONE;
@@ -68,7 +68,7 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
         return event;
     }
     while (event.kind == TUI_EVENT_NONE) {
-        if ((event.key = take_key(s)) != TUI_KEY_NONE) {
+        if ((event.key = next_key(s)) != TUI_KEY_NONE) {
             event.kind = TUI_EVENT_KEY;
             break;
         }

@@ -12,7 +12,7 @@ static bool is_final(unsigned ch)
 }
 
 /* Whether more belongs to a sequence that began with `[` and has `n` characters with this one. */
-static bool goes_on(const struct tui_sequence *s, unsigned ch)
+static bool is_unfinished(const struct tui_sequence *s, unsigned ch)
 {
     size_t n = s->length;
     if (n == 1)
@@ -24,7 +24,7 @@ static bool goes_on(const struct tui_sequence *s, unsigned ch)
     return !is_final(ch);
 }
 
-bool tui_sequence_take(struct tui_sequence *s, unsigned ch)
+bool tui_sequence_add(struct tui_sequence *s, unsigned ch)
 {
     char last = s->length && s->length <= TUI_SEQUENCE ? s->text[s->length - 1] : 0;
     if (s->length == 0 && !(ch < 0x80 && ch && strchr("[OP]_^X", (int)ch)))
@@ -35,7 +35,7 @@ bool tui_sequence_take(struct tui_sequence *s, unsigned ch)
         s->text[TUI_SEQUENCE - 1] = (char)ch;
     s->length += s->length < TUI_SEQUENCE;
     if (s->text[0] == '[')
-        return goes_on(s, ch);
+        return is_unfinished(s, ch);
     if (s->text[0] == 'O')
         return s->length == 1 || (ch >= '0' && ch <= '9') || ch == ';';
     return s->length == 1 || !(ch == BELL || (last == 27 && ch == '\\'));

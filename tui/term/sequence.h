@@ -13,9 +13,9 @@ struct tui_sequence {
     size_t length;           /* length of the whole; more than there is room for: a string */
 };
 
-/* Takes the next character behind an Esc.  False: the sequence ends with it or, if it is the first, it belongs to none:
+/* Adds the next character behind an Esc.  False: the sequence ends with it or, if it is the first, it belongs to none:
  * then the length stays 0. */
-bool tui_sequence_take(struct tui_sequence *sequence, unsigned ch);
+bool tui_sequence_add(struct tui_sequence *sequence, unsigned ch);
 
 /* The key of a sequence that has ended, TUI_KEY_NONE for one that means nothing here. */
 int tui_sequence_key(const struct tui_sequence *sequence);

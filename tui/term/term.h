@@ -44,7 +44,7 @@ struct tui_term {
 
 enum tui_colour { TUI_COLOUR_AUTO, TUI_COLOUR_NEVER };
 
-/* Takes over the terminal on stdin and stdout until out->ops->close.  False, with a line in `error`, when it cannot
+/* Opens the terminal on stdin and stdout until out->ops->close.  False, with a line in `error`, when it cannot
  * show screens or memory is out.  Else `error` is empty, or a line for the user: its type is not known, another is
  * used. */
 bool tui_term_curses(struct tui_term *out, enum tui_colour colour, bool ascii, char *error, size_t error_size);

@@ -138,7 +138,7 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
     tui_app_range(app, &begin, &end);
     at = ana_longest(app->job, site, begin, end);
     if (at > INT64_MIN)
-        tui_app_go_to_time(app, at);
+        tui_app_goto_time(app, at);
     return TUI_UNHANDLED;
 }
 

@@ -54,7 +54,7 @@ static void draw_rank(const struct tui_app *app, struct tui_grid *grid, struct t
 
 static void draw_ranks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    const struct ana_gpu_look *look = &app->gpu;
+    const struct ana_gpu_summary *look = &app->gpu;
     struct ana_gpu_rank *sorted = calloc(look->rank_count + 1, sizeof *sorted);
     if (!sorted)
         return;

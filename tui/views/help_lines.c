@@ -3,7 +3,7 @@
 
 #include "tui/widgets/plot_category.h"
 
-void tui_help_keys(enum tui_view_id view, int width, tui_take_line *line, void *to)
+void tui_help_keys(enum tui_view_id view, int width, tui_line_do *line, void *to)
 {
     for (enum tui_action a = TUI_ACTION_NONE + 1; a < TUI_ACTIONS; a++) {
         const struct tui_action_info *info = tui_action_info(a);
@@ -23,7 +23,7 @@ void tui_help_keys(enum tui_view_id view, int width, tui_take_line *line, void *
     }
 }
 
-void tui_help_jumps(int width, tui_take_line *line, void *to)
+void tui_help_jumps(int width, tui_line_do *line, void *to)
 {
     const struct tui_jump *jump;
     for (jump = tui_jumps; jump->word; jump++) {
@@ -33,12 +33,12 @@ void tui_help_jumps(int width, tui_take_line *line, void *to)
     }
 }
 
-void tui_help_about(enum tui_view_id view, int width, tui_take_line *line, void *to)
+void tui_help_about(enum tui_view_id view, int width, tui_line_do *line, void *to)
 {
     tui_wrap("", 1, tui_views[view]->about, width, line, to);
 }
 
-void tui_help_view(enum tui_view_id id, int width, tui_take_line *line, void *to)
+void tui_help_view(enum tui_view_id id, int width, tui_line_do *line, void *to)
 {
     const struct tui_view *view = tui_views[id];
     for (int c = 0; view->table && c < view->table->column_count; c++) {

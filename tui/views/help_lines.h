@@ -4,15 +4,15 @@
 #include "tui/views/pager.h"
 #include "tui/views/views.h"
 
-/* Gives `line` the keys that work in a view, in lines of at most `width` columns.  TUI_VIEWS: all keys, with the views
- * where they work. */
-void tui_help_keys(enum tui_view_id view, int width, tui_take_line *line, void *to);
+/* Passes to `line` the keys that work in a view, in lines of at most `width` columns.  TUI_VIEWS: all keys, with the
+ * views where they work. */
+void tui_help_keys(enum tui_view_id view, int width, tui_line_do *line, void *to);
 
-/* Gives `line` what the prompt : understands. */
-void tui_help_jumps(int width, tui_take_line *line, void *to);
+/* Passes to `line` the commands of the prompt. */
+void tui_help_jumps(int width, tui_line_do *line, void *to);
 
-/* Gives `line` the question that a view answers. */
-void tui_help_about(enum tui_view_id view, int width, tui_take_line *line, void *to);
+/* Passes to `line` the question that a view answers. */
+void tui_help_about(enum tui_view_id view, int width, tui_line_do *line, void *to);
 
-/* Gives `line` what a view shows: its columns and its terms, in lines of at most `width` columns. */
-void tui_help_view(enum tui_view_id view, int width, tui_take_line *line, void *to);
+/* Passes to `line` the contents of a view: its columns and its terms, in lines of at most `width` columns. */
+void tui_help_view(enum tui_view_id view, int width, tui_line_do *line, void *to);

@@ -116,7 +116,7 @@ void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set 
 
 /* ---- one tensor ------------------------------------------------------------------------------------------------- */
 
-/* Says when a rank submitted a tensor, or its activity instead. */
+/* Writes when a rank submitted a tensor, or its activity instead. */
 static void describe_submission(const struct ana_hvd_set *set, const struct ana_hvd_tensor *t, const struct member *of,
                                 int64_t first_ns, char *out, size_t size)
 {

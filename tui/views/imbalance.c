@@ -227,7 +227,8 @@ static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tu
         draw_waits(app, grid, out[1]);
 }
 
-/* Goes from the last collective to the waits between ranks, and back; Enter there: the timeline of the awaited rank. */
+/* Switches from the last collective to the waits between ranks, and back; Enter there: the timeline of the awaited
+ * rank. */
 static int act_on_waits(struct tui_app *app, enum tui_action action)
 {
     struct own *o = own(app);

@@ -56,10 +56,10 @@ static int act_on_moment(struct tui_app *app, enum tui_action action)
     const struct ana_state_wait *wait = &m->state.wait;
     if (action == TUI_ACTION_NEXT_CALL || action == TUI_ACTION_PREVIOUS_CALL) {
         int step = action == TUI_ACTION_NEXT_CALL ? 1 : -1;
-        tui_app_go_to_time(app, ana_step(app->job, app->cursor_rank, app->cursor_ns, step));
+        tui_app_goto_time(app, ana_step(app->job, app->cursor_rank, app->cursor_ns, step));
     } else if (action == TUI_ACTION_DEEPER && m->state.covers && m->state.waited_ns > 0) {
         tui_app_choose_rank(app, wait->culprit);
-        tui_app_go_to_time(app, wait->begin_ns + (wait->end_ns - wait->begin_ns) / 2);
+        tui_app_goto_time(app, wait->begin_ns + (wait->end_ns - wait->begin_ns) / 2);
     } else if (action == TUI_ACTION_EDIT && m->source.file[0]) {
         const char *from = keep_end(m->source.file, own(app)->pager.rect.w - LINE_COLUMNS);
         snprintf(app->message, sizeof app->message, "%s%.180s:%d", from > m->source.file ? "\xe2\x80\xa6" : "", from,

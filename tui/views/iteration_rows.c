@@ -77,7 +77,7 @@ static void add_to_group(const struct maker *m, size_t group, size_t index, cons
     join_cells(m, cells_of(m, STAND_OUT + group), cells);
 }
 
-/* Gives a rank a row of its own if it stands out; the rank that no longer does goes to its group. */
+/* Adds a row for a rank that is an outlier; the rank that no longer does goes to its group. */
 static void place_rank(struct maker *m, size_t position, size_t index)
 {
     size_t last = STAND_OUT - 1, cells = m->look->cells * sizeof *m->one;

@@ -64,7 +64,7 @@ static void choose_level(struct tui_app *app)
 }
 
 /* Returns from the timeline of one iteration to the range in view before. */
-static void come_back(struct tui_app *app)
+static void restore_range(struct tui_app *app)
 {
     struct tui_iterations *o = tui_iterations_of(app);
     bool same = !app->all_time && app->begin_ns == o->went_begin_ns && app->end_ns == o->went_end_ns;
@@ -99,7 +99,7 @@ static void show_range(struct tui_app *app, uint64_t first, uint64_t last)
 }
 
 /* Shows iterations in the timeline, a little more before and after them. */
-static int go_there(struct tui_app *app, uint64_t first, uint64_t last)
+static int show_in_timeline(struct tui_app *app, uint64_t first, uint64_t last)
 {
     struct tui_iterations *o = tui_iterations_of(app);
     int64_t begin, end;
@@ -118,23 +118,23 @@ static int go_there(struct tui_app *app, uint64_t first, uint64_t last)
 }
 
 /* Shows one of the list; its slow rank is known. */
-static int go_to_slow(struct tui_app *app, const struct ana_slow_iteration *slow)
+static int show_slow(struct tui_app *app, const struct ana_slow_iteration *slow)
 {
-    int reaction = go_there(app, slow->number, slow->number);
+    int reaction = show_in_timeline(app, slow->number, slow->number);
     if (slow->index != SIZE_MAX)
         tui_app_choose_rank(app, slow->index);
     app->cursor_ns = (slow->begin_ns + slow->end_ns) / 2;
     return reaction;
 }
 
-void tui_iterations_go(struct tui_app *app, const struct ana_slow_iteration *slow)
+void tui_iterations_show(struct tui_app *app, const struct ana_slow_iteration *slow)
 {
     tui_iterations_of(app)->deep = 0;
     choose_level(app);
-    go_to_slow(app, slow);
+    show_slow(app, slow);
 }
 
-static int go_deeper(struct tui_app *app)
+static int zoom_in(struct tui_app *app)
 {
     struct tui_iterations *o = tui_iterations_of(app);
     const struct ana_loop_level *loop = tui_iterations_loop(app);
@@ -144,16 +144,16 @@ static int go_deeper(struct tui_app *app)
         return TUI_REDRAW;
     }
     if (o->focus == TUI_FOCUS_SLOWEST && o->slow < tui_iterations_slow(app))
-        return go_to_slow(app, &loop->slow[o->slow]);
+        return show_slow(app, &loop->slow[o->slow]);
     if (o->rows.folded && o->rows.cursor < o->rows.count && !o->rows.row[o->rows.cursor].stands) {
         app->unfolded = true;
         return TUI_REDRAW;
     }
-    return go_there(app, tui_iterations_first(o, tui_iterations_cell(o, o->at)),
-                    tui_iterations_first(o, tui_iterations_cell(o, o->at) + 1) - 1);
+    return show_in_timeline(app, tui_iterations_first(o, tui_iterations_cell(o, o->at)),
+                            tui_iterations_first(o, tui_iterations_cell(o, o->at) + 1) - 1);
 }
 
-static int go_out(struct tui_app *app)
+static int zoom_out(struct tui_app *app)
 {
     struct tui_iterations *o = tui_iterations_of(app);
     if (app->unfolded)
@@ -252,12 +252,12 @@ static int act_on_iterations(struct tui_app *app, enum tui_action action)
         o->look.whole_time = !o->look.whole_time;
         return TUI_REDRAW;
     case TUI_ACTION_DEEPER:
-        return go_deeper(app);
+        return zoom_in(app);
     case TUI_ACTION_INSPECT:
-        go_deeper(app);
+        zoom_in(app);
         return app->view == TUI_VIEW_TIMELINE ? TUI_UNHANDLED : TUI_REDRAW;
     case TUI_ACTION_BACK:
-        return go_out(app);
+        return zoom_out(app);
     default:
         return move.lines ? move_rows(app, move.lines) : move.columns ? move_cells(app, move.columns) : TUI_UNHANDLED;
     }
@@ -276,7 +276,7 @@ static int click_iterations(struct tui_app *app, int x, int y)
         o->focus = TUI_FOCUS_SLOWEST;
         o->slow = (size_t)row;
         follow_slow(app);
-        return again ? go_deeper(app) : TUI_REDRAW;
+        return again ? zoom_in(app) : TUI_REDRAW;
     }
     x -= o->drawn.x;
     y -= o->drawn.y;
@@ -314,7 +314,7 @@ const struct tui_view tui_view_iterations = {
     .about = "Which iterations took longer than the others, on which rank, and what differed?  Enter: that iteration "
              "in the timeline.  + and -: fewer or more of them.",
     .terms = terms,
-    .shown = come_back,
+    .shown = restore_range,
     .draw = draw_iterations,
     .act = act_on_iterations,
     .click = click_iterations,

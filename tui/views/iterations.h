@@ -54,7 +54,7 @@ static inline uint64_t tui_iterations_first(const struct tui_iterations *o, size
 size_t tui_iterations_slow(const struct tui_app *app);
 
 /* Shows one of the slowest iterations of the outermost loop in the timeline, at the time that took longest in it. */
-void tui_iterations_go(struct tui_app *app, const struct ana_slow_iteration *slow);
+void tui_iterations_show(struct tui_app *app, const struct ana_slow_iteration *slow);
 
 /* Draws loop, cells, list and legend for the state in view; the state gets their places and contents. */
 void tui_iterations_draw(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);

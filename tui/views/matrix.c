@@ -385,7 +385,7 @@ static void inspect_pair(struct tui_app *app)
     tui_app_range(app, &begin, &end);
     const int64_t at = ana_longest_send(app->job, app->cursor_rank, app->cursor_peer, begin, end);
     if (at > INT64_MIN)
-        tui_app_go_to_time(app, at);
+        tui_app_goto_time(app, at);
 }
 
 static int act_on_matrix(struct tui_app *app, enum tui_action action)

@@ -278,7 +278,7 @@ static int click_overview(struct tui_app *app, int x, int y)
             struct tui_table *sites = &app->table[TUI_VIEW_CALLS];
             const void *site = tui_table_at(sites, o->glance.sites.order[at - 1]);
             if (site)
-                tui_table_go(sites, sites->spec->identity(app, site));
+                tui_table_goto(sites, sites->spec->identity(app, site));
         }
         return TUI_REDRAW;
     }

@@ -12,7 +12,7 @@ struct tui_pager {
 };
 /* Begins a drawing: the lines follow. */
 void tui_pager_begin(struct tui_pager *pager, struct tui_grid *grid, struct tui_rect rect);
-/* Takes the next line; `pager` is a struct tui_pager. */
+/* Receives the next line; `pager` is a struct tui_pager. */
 void tui_pager_line(void *pager, enum tui_style style, const char *text);
 /* Ends a drawing by its last line: which lines are in view, and `keys`. */
 void tui_pager_end(struct tui_pager *pager, const char *keys);

@@ -83,7 +83,7 @@ void tui_price_open(struct tui_app *app, int line)
     const struct ana_slow_iteration *slow = find_slow(app);
     if (line > count_lines(app)) {
         if (slow)
-            tui_iterations_go(app, slow);
+            tui_iterations_show(app, slow);
         return;
     }
     const struct ana_price *price = &app->summary.prices[line - 1];

@@ -28,12 +28,12 @@ static size_t slowest(const struct tui_app *app, struct slow_instant *out, size_
     const struct ana_summary *s = &app->summary;
     size_t n = 0;
     char cost[160];
-    for (size_t i = 0; app->has_summary && i < s->standout_count && n < max; i++) {
-        const struct ana_standout *of = &s->standouts[i];
+    for (size_t i = 0; app->has_summary && i < s->outlier_count && n < max; i++) {
+        const struct ana_outlier *of = &s->outliers[i];
         if (!is_new(app, out, n, of->at_ns, of->index))
             continue;
         out[n] = (struct slow_instant){.at_ns = of->at_ns, .ns = of->late_ns, .index = of->index};
-        ana_standout_words(app->job, of, out[n].words, sizeof out[n].words, cost, sizeof cost);
+        ana_outlier_words(app->job, of, out[n].words, sizeof out[n].words, cost, sizeof cost);
         n++;
     }
     for (size_t i = 0; app->has_summary && i < s->segment_count && n < max; i++) {
@@ -56,7 +56,7 @@ static size_t slowest(const struct tui_app *app, struct slow_instant *out, size_
     return n;
 }
 
-void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
+void tui_slowest_show(struct tui_app *app, struct slow_place *place, int step)
 {
     struct slow_instant slow[MOST];
     int n = (int)slowest(app, slow, MOST);
@@ -69,7 +69,7 @@ void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step)
     }
     const struct slow_instant *at = &slow[place->at - 1];
     tui_tree_reveal(app, at->index);
-    tui_app_go_to_time(app, at->at_ns);
+    tui_app_goto_time(app, at->at_ns);
     snprintf(app->message, sizeof app->message, "%d of %d: rank %s, %s  %.120s", place->at, n,
              TUI_RANK_NAME(app, at->index), ANA_SPOKEN((double)at->ns), at->words);
 }

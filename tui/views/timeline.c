@@ -25,7 +25,7 @@ struct own {
     struct timeline_arrows arrows;
     int tall, bar; /* lines of the screen that a row takes: more than one where there is room; of cells */
     int below;     /* lines below rows and list: of words, and of the strip of the whole run */
-    int list;      /* lines of the list of standouts */
+    int list;      /* lines of the list of outliers */
     bool in_list;  /* the cursor is in it */
     int chosen;    /* chosen row of the list */
 };
@@ -202,15 +202,15 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     settle_cursor(app);
     tui_app_range(app, &begin, &end);
     app->cursor_ns = app->cursor_ns < begin ? begin : app->cursor_ns;
-    o->list = tui_standouts_lines(app, room, need_lines(app, rect, room), o->in_list);
-    if (!o->list || o->chosen >= (int)app->summary.standout_count)
+    o->list = tui_outliers_lines(app, room, need_lines(app, rect, room), o->in_list);
+    if (!o->list || o->chosen >= (int)app->summary.outlier_count)
         o->chosen = 0;
-    o->in_list = o->in_list && o->list && app->summary.standout_count;
+    o->in_list = o->in_list && o->list && app->summary.outlier_count;
     size_t streams, rows = place_timeline(app, rect, &streams);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     struct tui_rect list = {rect.x, rect.y + rect.h - o->below - o->list, rect.w, o->list};
     if (o->list)
-        tui_standouts_draw(app, grid, list, o->in_list ? o->chosen : -1);
+        tui_outliers_draw(app, grid, list, o->in_list ? o->chosen : -1);
     if (!rows || o->drawn.w < 1 || !tui_timeline_read(app, &o->rows, o->first, rows, (size_t)o->drawn.w))
         return;
     tui_axis_draw(grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
@@ -288,7 +288,7 @@ static bool read_state(struct tui_app *app, struct ana_state_at *out)
     return row && row->is_rank && ana_state_at(app->job, app->cursor_rank, app->cursor_ns, out) && out->call;
 }
 
-static int go_to_other_end(struct tui_app *app)
+static int jump_to_other_end(struct tui_app *app)
 {
     struct ana_state_at state;
     if (!read_state(app, &state) || !state.has_other_end) {
@@ -319,7 +319,7 @@ static int zoom_to_call(struct tui_app *app)
     return TUI_REDRAW;
 }
 
-/* Acts in the list of standouts.  TUI_UNHANDLED: others handle the action. */
+/* Acts in the list of outliers.  TUI_UNHANDLED: others handle the action. */
 static int act_in_list(struct tui_app *app, enum tui_action action)
 {
     struct own *o = own(app);
@@ -329,19 +329,19 @@ static int act_in_list(struct tui_app *app, enum tui_action action)
     else if (action == TUI_ACTION_UP)
         o->chosen -= o->chosen > 0;
     else if (action == TUI_ACTION_DOWN)
-        o->chosen += o->chosen + 1 < (int)s->standout_count;
-    else if (action == TUI_ACTION_DEEPER && o->chosen < (int)s->standout_count) {
-        tui_tree_reveal(app, s->standouts[o->chosen].index);
-        move_cursor(app, s->standouts[o->chosen].at_ns);
+        o->chosen += o->chosen + 1 < (int)s->outlier_count;
+    else if (action == TUI_ACTION_DEEPER && o->chosen < (int)s->outlier_count) {
+        tui_tree_reveal(app, s->outliers[o->chosen].index);
+        move_cursor(app, s->outliers[o->chosen].at_ns);
     } else
         return TUI_UNHANDLED;
     return TUI_REDRAW;
 }
 
-static int go_to_list(struct tui_app *app)
+static int focus_list(struct tui_app *app)
 {
-    if (app->all_time || !app->summary.standout_count)
-        return go_to_other_end(app);
+    if (app->all_time || !app->summary.outlier_count)
+        return jump_to_other_end(app);
     own(app)->in_list = true;
     return TUI_REDRAW;
 }
@@ -371,12 +371,12 @@ static int act_on_timeline(struct tui_app *app, enum tui_action action)
         return TUI_REDRAW;
     case TUI_ACTION_SLOWEST:
     case TUI_ACTION_SLOWEST_BACK:
-        tui_slowest_go(app, &own(app)->slow, action == TUI_ACTION_SLOWEST ? 1 : -1);
+        tui_slowest_show(app, &own(app)->slow, action == TUI_ACTION_SLOWEST ? 1 : -1);
         return TUI_REDRAW;
     case TUI_ACTION_OTHER_END:
-        return go_to_other_end(app);
+        return jump_to_other_end(app);
     case TUI_ACTION_WINDOW_LIST:
-        return go_to_list(app);
+        return focus_list(app);
     case TUI_ACTION_DEEPER:
         return zoom_to_call(app);
     case TUI_ACTION_ROWS:

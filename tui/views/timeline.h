@@ -146,13 +146,13 @@ void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place,
                       struct tui_rect rect);
 
 /* Puts the cursor on the next (step 1) or last (-1) of the slowest, and describes it. */
-void tui_slowest_go(struct tui_app *app, struct slow_place *place, int step);
+void tui_slowest_show(struct tui_app *app, struct slow_place *place, int step);
 
-/* List of standouts below the timeline of a window.  Only for timeline.c. */
+/* List of outliers below the timeline of a window.  Only for timeline.c. */
 
 /* Returns how many of `room` lines the list takes beside `ranks` rows; 0: all time is in view, or there is no room.
  * Only with `wanted` does it make ranks share rows. */
-int tui_standouts_lines(const struct tui_app *app, int room, size_t ranks, bool wanted);
+int tui_outliers_lines(const struct tui_app *app, int room, size_t ranks, bool wanted);
 
 /* Draws the list; `chosen` is the row under its cursor, -1: the cursor is elsewhere. */
-void tui_standouts_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen);
+void tui_outliers_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect, int chosen);

@@ -52,7 +52,7 @@ void tui_put_right(struct tui_grid *grid, struct tui_rect rect, int x_end, int y
 /* Writes the character with code point ch into one cell; outside the rectangle it does nothing. */
 void tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, uint32_t ch);
 
-/* Gives all cells of a rectangle a style and, unless ch is 0, that character. */
+/* Sets the style of all cells of a rectangle and, unless ch is 0, that character. */
 void tui_fill(struct tui_grid *grid, struct tui_rect rect, enum tui_style style, uint32_t ch);
 /* Begins line y of a list, which has the cursor if `chosen`: fills it then, and marks it by '>'.  Returns the style of
  * its text: TUI_STYLE_CURSOR, or else `style`. */

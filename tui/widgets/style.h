@@ -25,7 +25,7 @@ enum tui_theme { TUI_THEME_DARK, TUI_THEME_LIGHT, TUI_THEME_COLOUR_BLIND, TUI_TH
 /* The names of the themes in the configuration: "colour-blind". */
 extern const char *const tui_theme_names[TUI_THEMES];
 
-/* Takes a theme for all of the program; before a terminal is opened, in the thread that opens it. */
+/* Sets the theme of the program; before a terminal is opened, in the thread that opens it. */
 void tui_theme_use(enum tui_theme theme);
 
 /* The theme that is used. */

@@ -206,7 +206,7 @@ static void remember_cursor(struct tui_table *table)
         table->cursor_identity = identify(table, table->cursor);
 }
 
-bool tui_table_go(struct tui_table *table, uint64_t identity)
+bool tui_table_goto(struct tui_table *table, uint64_t identity)
 {
     for (size_t i = 0; i < table->count; i++)
         if (identify(table, i) == identity) {
@@ -235,7 +235,7 @@ void tui_table_update(struct tui_table *table)
     sort_rows(table);
     if (!table->has_cursor) { /* nobody has moved the cursor: it stays on the first row */
         table->cursor = table->top = 0;
-    } else if (!tui_table_go(table, table->cursor_identity)) {
+    } else if (!tui_table_goto(table, table->cursor_identity)) {
         if (table->cursor >= table->count)
             table->cursor = table->count ? table->count - 1 : 0;
         remember_cursor(table);

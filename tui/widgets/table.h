@@ -103,7 +103,7 @@ const void *tui_table_chosen(const struct tui_table *table);
 void tui_table_move(struct tui_table *table, long delta);
 
 /* Puts the cursor on the row with that identity; false if it is not shown. */
-bool tui_table_go(struct tui_table *table, uint64_t identity);
+bool tui_table_goto(struct tui_table *table, uint64_t identity);
 
 /* Sorts by the column that is `step` columns further, in that column's first order, and scrolls it into view. */
 void tui_table_sort(struct tui_table *table, int step);
@@ -118,7 +118,7 @@ bool tui_table_find(struct tui_table *table, bool here);
 /* Target of a click: nothing, a row, the row that had the cursor already, a title. */
 enum tui_table_click { TUI_CLICK_NOTHING, TUI_CLICK_ROW, TUI_CLICK_CURSOR, TUI_CLICK_TITLE };
 
-/* Takes a click at a cell of the grid: on a row it moves the cursor there, on a title it sorts by that column. */
+/* Handles a click at a cell of the grid: on a row it moves the cursor there, on a title it sorts by that column. */
 enum tui_table_click tui_table_click(struct tui_table *table, int x, int y);
 
 /* Draws titles and rows into `rect` and scrolls so that the cursor is in view. */

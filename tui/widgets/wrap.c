@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void tui_wrap(const char *word, int indent, const char *text, int width, tui_take_line *line, void *to)
+void tui_wrap(const char *word, int indent, const char *text, int width, tui_line_do *line, void *to)
 {
     char out[512];
     int room = width - indent - 1;

@@ -141,7 +141,7 @@ void tui_mpi_send(struct tui_mpi *mpi, const void *bytes, size_t size, int to, s
     mpi->send((void *)(uintptr_t)bytes, (int)size, mpi->byte, to, TAG, mpi->world, message->request);
 }
 
-void tui_mpi_take(struct tui_mpi *mpi, void *bytes, size_t size, int from, struct tui_mpi_message *message)
+void tui_mpi_receive(struct tui_mpi *mpi, void *bytes, size_t size, int from, struct tui_mpi_message *message)
 {
     mpi->receive(bytes, (int)size, mpi->byte, from, TAG, mpi->world, message->request);
 }

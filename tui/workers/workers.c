@@ -44,10 +44,10 @@ static void send(struct tui_workers *workers, const void *bytes, size_t size, in
     tui_mpi_finish(workers->mpi, &message);
 }
 
-static void take(struct tui_workers *workers, void *bytes, size_t size, int from)
+static void receive(struct tui_workers *workers, void *bytes, size_t size, int from)
 {
     struct tui_mpi_message message;
-    tui_mpi_take(workers->mpi, bytes, size, from, &message);
+    tui_mpi_receive(workers->mpi, bytes, size, from, &message);
     tui_mpi_finish(workers->mpi, &message);
 }
 
@@ -83,7 +83,7 @@ void tui_workers_free(struct tui_workers *workers)
 static void expect(struct tui_workers *workers, size_t part)
 {
     struct other *other = &workers->other[part];
-    tui_mpi_take(workers->mpi, &other->block[other->at], sizeof other->block[0], (int)part + 1, &other->message);
+    tui_mpi_receive(workers->mpi, &other->block[other->at], sizeof other->block[0], (int)part + 1, &other->message);
 }
 
 static bool begin(void *user, struct ana_filter filter)
@@ -106,8 +106,8 @@ static bool begin(void *user, struct ana_filter filter)
     return fitted;
 }
 
-/* Takes over what another process has found damaged. */
-static void take_damage(struct tui_workers *workers, const struct block *block)
+/* Receives what another process has found damaged. */
+static void receive_damage(struct tui_workers *workers, const struct block *block)
 {
     struct ana_job_files files = ana_job_files(workers->job);
     const char *at = (const char *)block->item, *end = at + block->damage_bytes;
@@ -132,7 +132,7 @@ static const struct ana_part_item *next(void *user, size_t part, size_t *used)
     *used = block->used;
     other->over = block->used == 0;
     if (other->over) {
-        take_damage(workers, block);
+        receive_damage(workers, block);
         return block->failed ? NULL : block->item;
     }
     other->at = !other->at;
@@ -155,7 +155,7 @@ bool tui_workers_read(struct tui_workers *workers, struct ana_job *job, char *sa
     bool all = job;
     for (size_t i = 0; i < others(workers); i++) {
         struct hello hello;
-        take(workers, &hello, sizeof hello, (int)i + 1);
+        receive(workers, &hello, sizeof hello, (int)i + 1);
         if (!all || (hello.of && hello.of == of))
             continue;
         all = false;
@@ -219,13 +219,14 @@ static void send_part(struct tui_workers *workers, const struct ana_job_files *f
     ana_part_reader_free(reader);
 }
 
-/* Takes how the clocks were fitted, which follows an order.  False: out of memory, nothing more can be understood. */
-static bool take_clocks(struct tui_workers *workers, struct ana_clock *clock, size_t clocks)
+/* Receives how the clocks were fitted, which follows an order.  False: out of memory, nothing more can be understood.
+ */
+static bool receive_clocks(struct tui_workers *workers, struct ana_clock *clock, size_t clocks)
 {
     struct ana_clock_fitted *fitted = malloc(clocks * sizeof *fitted);
     if (!fitted)
         return false;
-    take(workers, fitted, clocks * sizeof *fitted, 0);
+    receive(workers, fitted, clocks * sizeof *fitted, 0);
     for (size_t i = 0; i < clocks; i++)
         ana_clock_set_fitted(clock, i, &fitted[i]);
     free(fitted);
@@ -247,8 +248,8 @@ void tui_workers_serve(struct tui_workers *workers, struct ana_job *job, const c
             ranks[i] = part[i] == (uint32_t)tui_mpi_rank(workers->mpi) - 1;
     }
     struct order order;
-    for (take(workers, &order, sizeof order, 0); order.clocks; take(workers, &order, sizeof order, 0)) {
-        if (!part || !ranks || !take_clocks(workers, files.clock, order.clocks))
+    for (receive(workers, &order, sizeof order, 0); order.clocks; receive(workers, &order, sizeof order, 0)) {
+        if (!part || !ranks || !receive_clocks(workers, files.clock, order.clocks))
             abort(); /* the launcher ends the others */
         send_part(workers, &files, ranks);
     }

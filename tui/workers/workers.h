@@ -38,7 +38,7 @@ struct tui_mpi_message {
 /* Begins to send bytes to another process.  They belong to the message until tui_mpi_finish. */
 void tui_mpi_send(struct tui_mpi *mpi, const void *bytes, size_t size, int to, struct tui_mpi_message *message);
 /* Begins to receive the next bytes from another process, at most `size`; `bytes` belongs to the message as above. */
-void tui_mpi_take(struct tui_mpi *mpi, void *bytes, size_t size, int from, struct tui_mpi_message *message);
+void tui_mpi_receive(struct tui_mpi *mpi, void *bytes, size_t size, int from, struct tui_mpi_message *message);
 /* Waits until it is done. */
 void tui_mpi_finish(struct tui_mpi *mpi, struct tui_mpi_message *message);
 

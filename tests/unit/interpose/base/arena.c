@@ -46,7 +46,7 @@ static void give(const struct block *block)
     for (size_t i = 0; i < block->bytes / 8; i++)
         differ |= block->words[i] ^ block->mark;
     CHECK(!differ, "a block of %zu bytes was another's, too", block->bytes);
-    ipo_arena_give(block->words, block->bytes);
+    ipo_arena_release(block->words, block->bytes);
 }
 
 static void check_random(void)
@@ -72,11 +72,11 @@ static void check_reuse(void)
         void *block = ipo_arena_get(4000);
         low = (uintptr_t)block < low ? (uintptr_t)block : low;
         high = (uintptr_t)block > high ? (uintptr_t)block : high;
-        ipo_arena_give(block, 4000);
+        ipo_arena_release(block, 4000);
     }
     CHECK(high - low < 65536, "100000 blocks, one at a time, lie within %zu bytes", (size_t)(high - low));
     CHECK(!ipo_arena_get(SIZE_MAX / 2 + 2), "more than there can be");
-    ipo_arena_give(NULL, 64);
+    ipo_arena_release(NULL, 64);
 }
 
 /* A block that a thread has taken and left for any other to give back.  Its first words describe its content. */
@@ -114,8 +114,8 @@ static void *contend(void *argument)
         CHECK(own, "a block was given to two at once");
         if (!own)
             break;
-        ipo_arena_give(pair[0], 64);
-        ipo_arena_give(pair[1], 64);
+        ipo_arena_release(pair[0], 64);
+        ipo_arena_release(pair[1], 64);
     }
     return NULL;
 }

@@ -31,7 +31,7 @@ static void note(void)
 {
     came = true;
 }
-static const struct ipo_source watcher = {.name = "watcher", .library = "libcuda.so", .library_came = note};
+static const struct ipo_source watcher = {.name = "watcher", .library = "libcuda.so", .on_library = note};
 IPO_SOURCE(watcher);
 
 bool ipo_safe_read(uint64_t address, void *out, size_t size)

@@ -16,7 +16,7 @@ enum { RANKS = 4, ROUNDS = 3000, WORDS = 3, SITE = 0x500000, LONGEST = 20000 };
 
 /* Words of a call: the plan of all ranks, in order. */
 struct item {
-    enum trc_said_kind kind;
+    enum trc_round_kind kind;
     uint64_t round;
     uint32_t words, bytes;
     uint64_t in[RANKS][WORDS], out[WORDS];
@@ -32,11 +32,11 @@ static void combine(struct item *item)
         item->out[i] = item->in[0][i];
         for (int rank = 1; rank < RANKS; rank++)
             item->out[i] =
-                item->kind == TRC_SAID_AND ? item->out[i] & item->in[rank][i] : item->out[i] | item->in[rank][i];
+                item->kind == TRC_ROUND_AND ? item->out[i] & item->in[rank][i] : item->out[i] | item->in[rank][i];
     }
 }
 
-static void plan_round(uint64_t *state, enum trc_said_kind kind, uint64_t round, uint64_t (*words)[WORDS])
+static void plan_round(uint64_t *state, enum trc_round_kind kind, uint64_t round, uint64_t (*words)[WORDS])
 {
     struct item *item = &plan[planned++];
     *item = (struct item){.kind = kind, .round = round, .words = draw(state, 40) ? 2 : WORDS};
@@ -51,7 +51,7 @@ static void plan_round(uint64_t *state, enum trc_said_kind kind, uint64_t round,
 static void plan_lists(uint64_t *state, uint64_t round)
 {
     static const uint32_t sizes[] = {8, 8, 8, 8, 64, 65, 900, LONGEST};
-    for (enum trc_said_kind kind = TRC_SAID_REQUEST; kind <= TRC_SAID_RESPONSE; kind++)
+    for (enum trc_round_kind kind = TRC_ROUND_REQUEST; kind <= TRC_ROUND_RESPONSE; kind++)
         plan[planned++] = (struct item){
             .kind = kind, .round = round, .bytes = sizes[draw(state, 8)], .filling = (uint8_t)(65 + draw(state, 2))};
 }
@@ -62,9 +62,9 @@ static void make_plan(void)
     static uint64_t words[2][RANKS][WORDS];
     uint64_t state = 31;
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        plan_round(&state, TRC_SAID_AND, round, words[0]);
+        plan_round(&state, TRC_ROUND_AND, round, words[0]);
         if (draw(&state, 6) == 0)
-            plan_round(&state, TRC_SAID_OR, round, words[1]);
+            plan_round(&state, TRC_ROUND_OR, round, words[1]);
         if (draw(&state, 10) == 0)
             plan_lists(&state, round);
     }
@@ -96,7 +96,7 @@ static void say_words(const struct item *item, uintptr_t comm)
     now = item;
     memcpy(words, item->in[own_rank], sizeof words);
     MPI(SITE, Allreduce, ipo_abi.in_place, (w)words, item->words, fake_type_predefined(8),
-        item->kind == TRC_SAID_AND ? ipo_abi.ops[TRC_REDUCTION_BAND] : ipo_abi.ops[TRC_REDUCTION_BOR], comm);
+        item->kind == TRC_ROUND_AND ? ipo_abi.ops[TRC_REDUCTION_BAND] : ipo_abi.ops[TRC_REDUCTION_BOR], comm);
 }
 
 /* Lengths, requests, length, responses. */
@@ -117,9 +117,9 @@ static void *loop(void *argument)
 {
     const uintptr_t comm = *(const uintptr_t *)argument;
     for (unsigned i = 0; i < planned; i++)
-        if (plan[i].kind <= TRC_SAID_OR)
+        if (plan[i].kind <= TRC_ROUND_OR)
             say_words(&plan[i], comm);
-        else if (plan[i].kind == TRC_SAID_REQUEST)
+        else if (plan[i].kind == TRC_ROUND_REQUEST)
             negotiate(&plan[i], &plan[i + 1], comm);
     return NULL;
 }
@@ -129,8 +129,8 @@ static void *loop(void *argument)
 static bool says(const struct trc_words *said, const struct item *item)
 {
     uint8_t want[2 * sizeof item->out],
-        filling = (uint8_t)(item->filling + (item->kind == TRC_SAID_REQUEST ? own_rank : 0));
-    size_t half = item->words * sizeof *item->out, kept = item->bytes < TRC_SAID_KEPT ? item->bytes : TRC_SAID_KEPT;
+        filling = (uint8_t)(item->filling + (item->kind == TRC_ROUND_REQUEST ? own_rank : 0));
+    size_t half = item->words * sizeof *item->out, kept = item->bytes < TRC_ROUND_BYTES ? item->bytes : TRC_ROUND_BYTES;
     if (said->kind != item->kind || said->round != item->round)
         return false;
     if (item->words) {
@@ -156,20 +156,20 @@ static bool repeats(const struct item *item, const struct item *last)
 /* Each item of the plan is in the file, or equals the last of its kind. */
 static void check_said(struct trc_file *file, size_t thread)
 {
-    const struct item *last[TRC_SAID_RESPONSE + 1] = {NULL};
+    const struct item *last[TRC_ROUND_RESPONSE + 1] = {NULL};
     struct trc_cursor *cursor = trc_cursor_open(file, thread);
     struct trc_record record = {.kind = TRC_RECORD_LOST};
     uint64_t polls = 0, saids = 0, calls = 0;
-    trc_cursor_want_said(cursor);
+    trc_cursor_want_rounds(cursor);
     bool more = true;
     for (unsigned i = 0; i <= planned; i++) {
-        while (more && record.kind != TRC_RECORD_SAID && (more = trc_next(cursor, &record) == TRC_OK))
+        while (more && record.kind != TRC_RECORD_ROUND && (more = trc_next(cursor, &record) == TRC_OK))
             polls += record.kind == TRC_RECORD_FOLD ? record.count : 0;
         if (i == planned)
             break;
         const struct item *item = &plan[i];
         calls += item->words ? 1 : 2; /* a list and its length */
-        if (item->kind == TRC_SAID_REQUEST && !own_rank)
+        if (item->kind == TRC_ROUND_REQUEST && !own_rank)
             continue; /* the root has none */
         if (more && says(&record.said, item)) {
             record.kind = TRC_RECORD_LOST;
@@ -224,9 +224,9 @@ static struct seen count(void)
     for (size_t i = 0; i < trc_threads(file); i++) {
         struct trc_cursor *cursor = trc_cursor_open(file, i);
         struct trc_record record;
-        trc_cursor_want_said(cursor);
+        trc_cursor_want_rounds(cursor);
         while (trc_next(cursor, &record) == TRC_OK) {
-            seen.said += record.kind == TRC_RECORD_SAID;
+            seen.said += record.kind == TRC_RECORD_ROUND;
             seen.control += record.sig && record.sig->flags & TRC_SIG_CONTROL ? record.count : 0;
             seen.plain += record.sig && !(record.sig->flags & TRC_SIG_CONTROL);
         }
@@ -238,8 +238,8 @@ static struct seen count(void)
 
 static void *near_misses(void *argument)
 {
-    static const struct item item = {.kind = TRC_SAID_AND, .words = 1, .in = {{7}, {7}, {7}, {7}}, .out = {7}};
-    static uint64_t words[TRC_SAID_WORDS + 1];
+    static const struct item item = {.kind = TRC_ROUND_AND, .words = 1, .in = {{7}, {7}, {7}, {7}}, .out = {7}};
+    static uint64_t words[TRC_ROUND_WORDS + 1];
     uintptr_t comm = ipo_abi.comm_world, wide = fake_type_predefined(8);
     (void)argument;
     now = &item;
@@ -260,7 +260,7 @@ static int no_rounds(int rank)
 {
     pthread_t thread;
     start(rank);
-    const struct item item = {.kind = TRC_SAID_AND, .words = 1};
+    const struct item item = {.kind = TRC_ROUND_AND, .words = 1};
     say_words(&item, ipo_abi.comm_world); /* made by the main thread */
     if (pthread_create(&thread, NULL, near_misses, NULL))
         return 1;
@@ -277,8 +277,8 @@ static void *only_negotiate(void *unused)
 {
     (void)unused;
     for (unsigned i = 0; i < 5; i++) {
-        const struct item request = {.kind = TRC_SAID_REQUEST, .bytes = 100 + i, .filling = 70},
-                          response = {.kind = TRC_SAID_RESPONSE, .bytes = 200 + i, .filling = 71};
+        const struct item request = {.kind = TRC_ROUND_REQUEST, .bytes = 100 + i, .filling = 70},
+                          response = {.kind = TRC_ROUND_RESPONSE, .bytes = 200 + i, .filling = 71};
         negotiate(&request, &response, ipo_abi.comm_world);
     }
     return NULL;

@@ -147,17 +147,17 @@ static void check_shared(void)
             uint32_t i = draw(&state, STARTS);
             if (taken[i])
                 continue;
-            const struct ipo_request *request = ipo_shared_take(thread, variable[i]);
+            const struct ipo_request *request = ipo_shared_remove(thread, variable[i]);
             CHECK(request && request->number == i, "start %u of round %u", i, round);
             taken[i] = true;
         }
         for (uint32_t i = 0; i < STARTS; i++) {
             if (taken[i])
                 continue;
-            const struct ipo_request *request = ipo_shared_take(thread, 0xdead0000);
+            const struct ipo_request *request = ipo_shared_remove(thread, 0xdead0000);
             CHECK(request && request->number == i, "the oldest is %u", i);
         }
-        CHECK(!ipo_shared_take(thread, variable[0]), "none is left");
+        CHECK(!ipo_shared_remove(thread, variable[0]), "none is left");
     }
 }
 
@@ -227,7 +227,7 @@ static void *start_and_take_shared(void *argument)
             atomic_fetch_add(&shared_starts, 1);
         } else {
             const struct ipo_request *request =
-                ipo_shared_take(thread, 0x10000 * (1 + draw(&own_state, THREADS)) + draw(&own_state, 4) * 8);
+                ipo_shared_remove(thread, 0x10000 * (1 + draw(&own_state, THREADS)) + draw(&own_state, 4) * 8);
             if (!request)
                 continue;
             atomic_fetch_add(&shared_taken[request->number], 1);
@@ -252,7 +252,7 @@ static void check_threads(void)
     run_threads(start_and_complete);
     run_threads(start_and_take_shared);
     struct ipo_thread *thread = ipo_thread_self();
-    for (const struct ipo_request *left; (left = ipo_shared_take(thread, 0)); atomic_fetch_add(&shared_takes, 1))
+    for (const struct ipo_request *left; (left = ipo_shared_remove(thread, 0)); atomic_fetch_add(&shared_takes, 1))
         atomic_fetch_add(&shared_taken[left->number], 1);
     CHECK(shared_takes == shared_starts, "%u starts behind the shared handle, %u taken", shared_starts, shared_takes);
     for (uint32_t i = 0; i < THREADS * ROUNDS; i++)

@@ -10,7 +10,7 @@ int main(void)
     static const char there[] = "there";
     char got[sizeof there] = "";
     CHECK(ipo_safe_read((uint64_t)(uintptr_t)there, got, sizeof got) && strcmp(got, there) == 0, "memory is not read");
-    ipo_filter_comes(false);
+    ipo_filter_prepare(false);
     CHECK(ipo_filter_is_there(), "the filter is not noted");
     CHECK(!ipo_safe_read((uint64_t)(uintptr_t)there, got, sizeof got), "memory is still read");
     return check_result();

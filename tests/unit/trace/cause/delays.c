@@ -313,14 +313,14 @@ static void far_back(void)
 {
     enum { LAST = ANA_STEP_BACK_MOST + 3 };
     struct ana_causes *causes = ana_causes_new(1, NULL);
-    struct ana_told told = {.kind = ANA_TOLD_STEP}, polled_for = {.kind = ANA_TOLD_SPINS, .spins.begin_ns = 7};
+    struct ana_run_fact fact = {.kind = ANA_RUN_STEP}, polled_for = {.kind = ANA_RUN_POLLS, .spins.begin_ns = 7};
     for (uint32_t i = 1; i <= LAST; i++) {
-        told.call.begin_ns = told.call.end_ns = 100 * (int64_t)i;
-        told.call.back = i < LAST ? i - 1 : 1;
-        told.call.polled_ns = i == LAST ? 30 : 0;
+        fact.call.begin_ns = fact.call.end_ns = 100 * (int64_t)i;
+        fact.call.back = i < LAST ? i - 1 : 1;
+        fact.call.polled_ns = i == LAST ? 30 : 0;
         if (i == LAST - 1)
             *ana_causes_room(causes) = polled_for;
-        *ana_causes_room(causes) = told;
+        *ana_causes_room(causes) = fact;
     }
     ana_queue_drain(&causes->queue);
     const struct ana_cause_step *last = ana_step_at(causes, 0, LAST), *spins = ana_step_at(causes, 0, LAST - 1);

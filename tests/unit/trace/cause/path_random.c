@@ -39,7 +39,7 @@ static struct program program;
 struct change {
     bool ideal;
     const struct ana_why *why;
-    uint32_t shadow;
+    uint32_t scenario;
 };
 
 static void make_program(uint64_t seed, int ranks, int actions)
@@ -65,19 +65,19 @@ static void make_program(uint64_t seed, int ranks, int actions)
 /* ---- running it ------------------------------------------------------------------------------------------------- */
 
 /* The shadow that a segment is taken out in, if it is in this change, too; NULL: it is not. */
-static const struct ana_shadow *shadow_of(const struct change *change, int rank, uint64_t from, uint64_t to)
+static const struct ana_scenario *scenario_of(const struct change *change, int rank, uint64_t from, uint64_t to)
 {
     const struct ana_replay *replay = change->why->causes->replay;
     for (size_t i = 0; i < change->why->segments.count; i++) {
         const struct ana_segment *s = ana_segment_at(change->why, (uint32_t)i + 1);
-        const uint32_t shadow = ana_shadow_of(replay, (uint32_t)i + 1);
-        const bool then = shadow && replay->shadow[shadow].then && change->shadow == ANA_SHADOW_SECOND;
-        if ((int)s->index != rank || (shadow != change->shadow && !then))
+        const uint32_t scenario = ana_scenario_of(replay, (uint32_t)i + 1);
+        const bool then = scenario && replay->scenario[scenario].then && change->scenario == ANA_SCENARIO_SECOND;
+        if ((int)s->index != rank || (scenario != change->scenario && !then))
             continue;
         const struct ana_why_place *a = ana_map_value(&change->why->places, s->from - 1);
         const struct ana_why_place *b = ana_map_value(&change->why->places, s->to - 1);
         if (a->address == from && b->address == to)
-            return &replay->shadow[shadow];
+            return &replay->scenario[scenario];
     }
     return NULL;
 }
@@ -87,10 +87,10 @@ static struct call *come(int rank, uint64_t site, int64_t work_ns, const struct 
 {
     struct call *call = &program.call[rank][program.calls[rank]];
     const struct call *before = program.calls[rank] ? call - 1 : NULL;
-    const struct ana_shadow *shadow =
-        change && change->why && before ? shadow_of(change, rank, before->site, site) : NULL;
-    if (shadow)
-        work_ns = work_ns < shadow->usual_ns ? work_ns : shadow->usual_ns;
+    const struct ana_scenario *scenario =
+        change && change->why && before ? scenario_of(change, rank, before->site, site) : NULL;
+    if (scenario)
+        work_ns = work_ns < scenario->usual_ns ? work_ns : scenario->usual_ns;
     *call = (struct call){site, (before ? before->end_ns : 0) + work_ns, 0, 0, -1, -1};
     call->release_ns = call->begin_ns;
     return call;
@@ -235,7 +235,7 @@ static void check_path(const char *what, struct ana_why *why, int64_t last_ns)
     struct ana_path_sums sums;
     for (int r = 0; r < MOST; r++)
         end[r] = (struct ana_path_end){INT64_MIN, true};
-    CHECK(ana_path_take(why->causes, end, 0, last_ns, &sums));
+    CHECK(ana_path_decode(why->causes, end, 0, last_ns, &sums));
     CHECK(ana_path_length(&sums) == last_ns && sums.unknown_ns == 0, "%s: %lld of %lld, unknown %lld", what,
           (long long)ana_path_length(&sums), (long long)last_ns, (long long)sums.unknown_ns);
     CHECK(why->causes->path->cuts == 0);
@@ -266,15 +266,16 @@ static uint32_t one(uint64_t seed, int ranks, int actions, bool all)
     struct ana_why *why = &ana_job_analysis(job)->pass.why;
     check_path(what, why, last_ns);
     changed_ns = run(&(struct change){.ideal = true});
-    CHECK(ana_replay_saves(why->causes, ANA_SHADOW_IDEAL, over) == last_ns - changed_ns,
+    CHECK(ana_replay_saves(why->causes, ANA_SCENARIO_IDEAL, over) == last_ns - changed_ns,
           "%s: ideal saves %lld, not %lld", what, (long long)(last_ns - changed_ns),
-          (long long)ana_replay_saves(why->causes, ANA_SHADOW_IDEAL, over));
-    for (uint32_t shadow = 1; all && shadow < ANA_SHADOW_CALLS; shadow++) {
-        if (!why->causes->replay->shadow[shadow].what)
+          (long long)ana_replay_saves(why->causes, ANA_SCENARIO_IDEAL, over));
+    for (uint32_t scenario = 1; all && scenario < ANA_SCENARIO_CALLS; scenario++) {
+        if (!why->causes->replay->scenario[scenario].what)
             continue;
-        changed_ns = run(&(struct change){.why = why, .shadow = shadow});
-        CHECK(ana_replay_saves(why->causes, shadow, over) == last_ns - changed_ns, "%s: shadow %u saves %lld, not %lld",
-              what, shadow, (long long)(last_ns - changed_ns), (long long)ana_replay_saves(why->causes, shadow, over));
+        changed_ns = run(&(struct change){.why = why, .scenario = scenario});
+        CHECK(ana_replay_saves(why->causes, scenario, over) == last_ns - changed_ns,
+              "%s: shadow %u saves %lld, not %lld", what, scenario, (long long)(last_ns - changed_ns),
+              (long long)ana_replay_saves(why->causes, scenario, over));
         priced += last_ns > changed_ns;
     }
     ana_summary_free(&s);

@@ -37,7 +37,7 @@ static char *read_with(unsigned workers, int64_t slice_ns, bool middle)
     CHECK(!middle ||
           ana_job_set_window(job, ana_job_members(job)->begin_ns + third_ns, ana_job_members(job)->end_ns - third_ns));
     CHECK(ana_job_set_workers(job, workers) && ana_job_read_by_threads(job));
-    CHECK((ana_job_analysis(job)->pass.why.onward != NULL) == (workers >= 4), "%u workers: events are handed on",
+    CHECK((ana_job_analysis(job)->pass.why.pipeline != NULL) == (workers >= 4), "%u workers: events are handed on",
           workers);
     while (ana_job_advance(job, slice_ns) < 1) {
     }

@@ -119,7 +119,7 @@ static struct ana_job *look_at(void)
     return job;
 }
 
-static const struct ana_nccl_stat *find(const struct ana_gpu_look *look, const char *call, int size_class)
+static const struct ana_nccl_stat *find(const struct ana_gpu_summary *look, const char *call, int size_class)
 {
     for (size_t i = 0; i < look->nccl_count; i++)
         if (strcmp(look->nccl[i].call, call) == 0 && look->nccl[i].size_class == size_class)
@@ -132,9 +132,9 @@ static bool near(double a, double b)
     return fabs(a - b) <= fabs(b) * 0.07 + 1e-9; /* percentiles are right within a sixteenth */
 }
 
-static void look_close(struct ana_job *job, struct ana_gpu_look *look)
+static void look_close(struct ana_job *job, struct ana_gpu_summary *look)
 {
-    ana_gpu_look_free(look);
+    ana_gpu_summary_free(look);
     ana_job_close(job);
     for (int n = 0; n < 2; n++) {
         char path[128];
@@ -161,8 +161,8 @@ static void lost_by_one(void)
         end(&r);
     }
     struct ana_job *job = look_at();
-    struct ana_gpu_look look;
-    CHECK(ana_gpu_take_whole(job, &look), "out of memory");
+    struct ana_gpu_summary look;
+    CHECK(ana_gpu_summarize_all(job, &look), "out of memory");
     for (int i = 0; i < 5; i++) {
         const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 13 + i);
         CHECK(s && s->calls == 2 && s->timed == (i != 1), "operation %d", i);
@@ -187,8 +187,8 @@ static void lost_by_all(void)
         end(&r);
     }
     struct ana_job *job = look_at();
-    struct ana_gpu_look look;
-    CHECK(ana_gpu_take_whole(job, &look), "out of memory");
+    struct ana_gpu_summary look;
+    CHECK(ana_gpu_summarize_all(job, &look), "out of memory");
     const struct ana_nccl_stat *reduce = find(&look, "ncclAllReduce", 13), *gather = find(&look, "ncclAllGather", 13);
     CHECK(reduce && reduce->timed == 3 && near(reduce->transfer_p50_ns, 50000), "reduce");
     CHECK(gather && gather->timed == 2 && near(gather->transfer_p50_ns, 70000), "gather");
@@ -201,7 +201,7 @@ static void told_anew(void)
     static const char how[] = "nccl.how ncclAllReduce 4000 B of 2\0TREE SIMPLE, 4 channels";
     static const char *const expected[] = {"RING", "several", "TREE"};
     struct rank r[2];
-    struct ana_gpu_look look;
+    struct ana_gpu_summary look;
     for (int n = 0; n < 2; n++) {
         begin(&r[n], n);
         put(r[n].host, ALLREDUCE, COLL, 4000, 1, 10, 11, 0);
@@ -209,10 +209,10 @@ static void told_anew(void)
     }
     struct ana_job *job = look_at();
     for (int n = 0; n < 3; n++) {
-        CHECK(ana_gpu_take_whole(job, &look), "out of memory");
+        CHECK(ana_gpu_summarize_all(job, &look), "out of memory");
         const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
         CHECK(s && strcmp(s->algorithm, expected[n]) == 0, "%s, not %s", s ? s->algorithm : "", expected[n]);
-        ana_gpu_look_free(&look);
+        ana_gpu_summary_free(&look);
         if (n < 2) {
             trc_writer_define(&r[n].writer, TRC_DEF_FACT, 0, 0, 0, NULL, 0, how, sizeof how - 1);
             end(&r[n]);
@@ -238,13 +238,13 @@ static void answered(struct ana_job *job)
 /* A window, and one rank, of the job below. */
 static void selections(struct ana_job *job)
 {
-    struct ana_gpu_look look;
+    struct ana_gpu_summary look;
     const uint8_t second[2] = {0, 1};
     do {
-        CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = 260000}, &look), "out of memory");
+        CHECK(ana_gpu_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = 260000}, &look), "out of memory");
         if (look.analysed >= 1)
             break;
-        ana_gpu_look_free(&look);
+        ana_gpu_summary_free(&look);
     } while (ana_job_advance(job, 0) <= 1);
     const struct ana_gpu_rank *r = look.rank_count == 2 ? &look.ranks[1] : NULL;
     CHECK(r && r->kernels == 1 && r->copies == 0 && r->communication_ns == 160000 && r->compute_ns == 10000 &&
@@ -253,14 +253,14 @@ static void selections(struct ana_job *job)
     CHECK(look.kernel_count == 1 && look.kernels[0].times.count == 2, "kernels that ended in it");
     const struct ana_nccl_stat *s = find(&look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 6 && s->timed == 1 && s->kernel_ns == 250000 && !look.nccl_forgotten, "operations in it");
-    ana_gpu_look_free(&look);
-    CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 25000, .end_ns = 260000}, &look), "out of memory");
+    ana_gpu_summary_free(&look);
+    CHECK(ana_gpu_summarize(job, (struct ana_selection){.begin_ns = 25000, .end_ns = 260000}, &look), "out of memory");
     s = find(&look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 0 && s->timed == 1, "calls before it");
-    ana_gpu_look_free(&look);
+    ana_gpu_summary_free(&look);
 
     CHECK(ana_job_range(job)->open, "a window");
-    CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &look),
+    CHECK(ana_gpu_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &look),
           "out of memory");
     CHECK(!ana_job_range(job)->open && look.analysed >= 1, "ranks alone read nothing again");
     CHECK(look.rank_count == 1 && look.ranks[0].index == 1 && look.ranks[0].communication_ns == 330000, "one rank");
@@ -272,14 +272,14 @@ static void selections(struct ana_job *job)
     CHECK(s && s->calls == 3 && s->bytes == 12000 && s->timed == 3 && s->kernel_ns == 300000 &&
               near(s->skew_p99_ns, 50000),
           "its calls, and the operations that it took part in");
-    ana_gpu_look_free(&look);
+    ana_gpu_summary_free(&look);
 
     /* A summary of all time needs no window either, once one was open. */
     struct ana_summary summary;
-    CHECK(ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = 260000, .ranks = second}, &look) &&
+    CHECK(ana_gpu_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = 260000, .ranks = second}, &look) &&
               ana_job_range(job)->open,
           "a window");
-    ana_gpu_look_free(&look);
+    ana_gpu_summary_free(&look);
     CHECK(ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX, .ranks = second}, &summary) ==
                   TRC_OK &&
               !ana_job_range(job)->open,
@@ -319,7 +319,7 @@ static void write_both(void)
     }
 }
 
-static void check_operations(const struct ana_gpu_look *look)
+static void check_operations(const struct ana_gpu_summary *look)
 {
     const struct ana_nccl_stat *s = find(look, "ncclAllReduce", 12);
     CHECK(s && s->calls == 6 && s->bytes == 24000 && s->size == 2 && s->timed == 3, "AllReduce");
@@ -340,7 +340,7 @@ static void check_operations(const struct ana_gpu_look *look)
     CHECK(look->unmatched == 0, "%llu unmatched", (unsigned long long)look->unmatched);
 }
 
-static void check_kernels(const struct ana_gpu_look *look)
+static void check_kernels(const struct ana_gpu_summary *look)
 {
     CHECK(look->kernel_count == 2 && look->kernels[0].nccl && look->kernels[0].times.count == 10 &&
               look->kernels[0].times.total_ns == 710000 && look->kernels[0].ranks == 2 && !look->kernels[1].nccl &&
@@ -351,7 +351,7 @@ static void check_kernels(const struct ana_gpu_look *look)
     CHECK(strcmp(words, "at::native::gemm") == 0, "%s", words);
 }
 
-static void check_ranks(const struct ana_gpu_look *look)
+static void check_ranks(const struct ana_gpu_summary *look)
 {
     CHECK(look->rank_count == 2, "%zu ranks", look->rank_count);
     const struct ana_gpu_rank *r = &look->ranks[1];
@@ -399,8 +399,8 @@ int main(void)
     told_anew();
     write_both();
     struct ana_job *job = look_at();
-    struct ana_gpu_look look;
-    CHECK(ana_gpu_take_whole(job, &look) && look.known && !look.why_not[0], "%s", look.why_not);
+    struct ana_gpu_summary look;
+    CHECK(ana_gpu_summarize_all(job, &look) && look.known && !look.why_not[0], "%s", look.why_not);
     check_operations(&look);
     check_kernels(&look);
     check_ranks(&look);

@@ -141,7 +141,7 @@ static void gpus(void)
                                      .overlap_ns = 30,
                                      .busy_ns = 890,
                                      .wall_ns = 1000}};
-    struct ana_gpu_look look = {.known = true, .rank_count = 2, .ranks = ranks, .analysed = 1};
+    struct ana_gpu_summary look = {.known = true, .rank_count = 2, .ranks = ranks, .analysed = 1};
     char out[512];
     folder_make("gpus");
     for (int r = 0; r < 2; r++) {

@@ -1,10 +1,10 @@
-/* Horovod's lists on hostile and whole bytes, its cache against a slow model of it, and SAID items there and back. */
+/* Horovod's lists on hostile and whole bytes, its cache against a slow model of it, and ROUND items there and back. */
 #include "tests/support/check.h"
 #include "trace/horovod/horovod.h"
 #include "trace/horovod/wires.h"
 #include "trace/reader/reader.h"
 #include "trace/format/opclass.h"
-#include "trace/writer/said.h"
+#include "trace/writer/round.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,7 +190,7 @@ static uint64_t ticks(void)
 }
 
 enum { ROUNDS = 60 };
-static uint8_t list[TRC_SAID_KEPT + 100]; /* longer than is kept, so that chunks fill up */
+static uint8_t list[TRC_ROUND_BYTES + 100]; /* longer than is kept, so that chunks fill up */
 
 /* A list a round, and one more poll in each round.  Returns how many polls. */
 static uint64_t write_rounds(struct trc_stream *stream)
@@ -199,17 +199,17 @@ static uint64_t write_rounds(struct trc_stream *stream)
         .flags = TRC_SIG_COLL | TRC_SIG_CONTROL, .comm = 6, .peer = TRC_PEER_NONE, .source = TRC_PEER_NONE};
     uint64_t rounds = 0;
     for (uint64_t i = 0; i < ROUNDS; i++) {
-        struct trc_said said = {.kind = TRC_SAID_REQUEST,
-                                .comm = 6,
-                                .sequence = rounds,
-                                .round = i,
-                                .part = {list, list},
-                                .size = {10, sizeof list}};
+        struct trc_round said = {.kind = TRC_ROUND_REQUEST,
+                                 .comm = 6,
+                                 .sequence = rounds,
+                                 .round = i,
+                                 .part = {list, list},
+                                 .size = {10, sizeof list}};
         uint32_t index = trc_stream_intern(stream, &sig);
         for (uint64_t k = 0; k <= i; k++, rounds++) {
             uint64_t begin = now += 100, end = now += 10;
             if (k == 0)
-                CHECK(trc_stream_said(stream, begin, end, &said), "no room");
+                CHECK(trc_stream_add_round(stream, begin, end, &said), "no room");
             trc_stream_fold(stream, index, begin, end);
         }
     }
@@ -221,7 +221,7 @@ static bool is_list(const struct trc_record *record, uint64_t round, uint64_t po
 {
     const struct trc_words *w = &record->said;
     return w->round == round && record->sequence == polls && w->comm == 6 && w->size == 10 + sizeof list &&
-           w->kept == TRC_SAID_KEPT && memcmp(w->bytes, list, 10) == 0 &&
+           w->kept == TRC_ROUND_BYTES && memcmp(w->bytes, list, 10) == 0 &&
            memcmp(w->bytes + 10, list, w->kept - 10) == 0 && record->end - record->begin == 10;
 }
 
@@ -231,9 +231,9 @@ static void read_rounds(struct trc_file *file, bool wanted, uint64_t rounds)
     struct trc_record record;
     uint64_t said = 0, folded = 0, bad = 0;
     if (wanted)
-        trc_cursor_want_said(cursor);
+        trc_cursor_want_rounds(cursor);
     while (trc_next(cursor, &record) == TRC_OK) {
-        if (record.kind == TRC_RECORD_SAID)
+        if (record.kind == TRC_RECORD_ROUND)
             bad += !is_list(&record, said++, folded);
         else if (record.kind == TRC_RECORD_FOLD)
             folded += record.count;

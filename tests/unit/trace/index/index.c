@@ -7,7 +7,7 @@
 #include "trace/gpu/device_data.h"
 #include "trace/util/hash.h"
 #include "trace/index/index.h"
-#include "trace/index/keep.h"
+#include "trace/index/archive.h"
 #include "trace/index/load.h"
 #include "trace/job/analysis.h"
 #include "trace/job/window.h"
@@ -120,16 +120,16 @@ static double known(double number)
 /* Sums of a look at the GPUs; of streams over time, too. */
 static double ask_gpu(struct ana_job *job, struct ana_selection part)
 {
-    struct ana_gpu_look look;
+    struct ana_gpu_summary look;
     struct ana_timeline_cell cells[32];
     double sum = 0;
     ana_job_advance(job, 0);
-    if (!ana_gpu_take_look(job, part, &look))
+    if (!ana_gpu_summarize(job, part, &look))
         return -1;
     if (look.analysed < 1) { /* a window: its events are read first */
-        ana_gpu_look_free(&look);
+        ana_gpu_summary_free(&look);
         ana_job_advance(job, 0);
-        if (!ana_gpu_take_look(job, part, &look))
+        if (!ana_gpu_summarize(job, part, &look))
             return -1;
     }
     for (size_t i = 0; i < look.nccl_count; i++) {
@@ -145,7 +145,7 @@ static double ask_gpu(struct ana_job *job, struct ana_selection part)
     for (size_t i = 0; i < look.nccl_pair_count; i++)
         sum += (double)look.nccl_pairs[i].bytes_received * (double)(i + 1);
     sum += (double)look.unmatched * 1e6 + look.nccl_forgotten;
-    ana_gpu_look_free(&look);
+    ana_gpu_summary_free(&look);
     for (size_t i = 0; i < ana_streams(job); i++) {
         ana_stream_timeline(job, i, 0, 2000000, 32, cells);
         for (int c = 0; c < 32; c++)
@@ -291,17 +291,17 @@ static void spoil(struct ana_job *job, int how)
 static void check_few(const uint8_t head[OF], double plain)
 {
     struct ana_job *job = folder_open();
-    struct ana_keep keep;
-    struct ana_job_keep k = ana_job_keep_of(job, &keep);
+    struct ana_archive archive;
+    struct ana_job_archive k = ana_job_archive_of(job, &archive);
     FILE *file = fopen(path, "wb");
     ana_job_set_index(job, false);
     ana_job_advance(job, 0);
     CHECK(file && fwrite(head, OF, 1, file) == 1);
-    ana_keep_save(&keep, file, UINT64_MAX);
+    ana_archive_save(&archive, file, UINT64_MAX);
     ana_job_save(&k);
     CHECK(ana_job_save_latest(&k, 2 * FEW) && ana_job_save_latest(&k, FEW));
     ana_job_save_end(&k);
-    CHECK(ana_keep_end(&keep) && fclose(file) == 0);
+    CHECK(ana_archive_end(&archive) && fclose(file) == 0);
     ana_job_close(job);
     job = folder_open();
     ana_job_advance(job, 0);

@@ -4,7 +4,7 @@
 #include "tests/support/check.h"
 #include "tests/support/trace_folder.h"
 #include "trace/index/index.h"
-#include "trace/index/keep.h"
+#include "trace/index/archive.h"
 #include "trace/job/analysis.h"
 #include "trace/util/hash.h"
 #include <stdlib.h>

@@ -51,8 +51,8 @@ static void check_room(uint32_t room, unsigned seed)
     srand(seed);
     for (size_t i = 0; i < CALLS; i++) {
         end_ns[i] = now_ns += 1 + rand() % 1000;
-        struct ana_told told = {.kind = ANA_TOLD_CALL, .call = {.mark = 1, .begin_ns = now_ns, .end_ns = now_ns}};
-        ana_iter_take(&iter, &told, 1);
+        struct ana_run_fact fact = {.kind = ANA_RUN_CALL, .call = {.mark = 1, .begin_ns = now_ns, .end_ns = now_ns}};
+        ana_iter_consume(&iter, &fact, 1);
         check_longest(mark, end_ns, i + 1);
     }
     CHECK(mark->entries <= room, "%u times", mark->entries);

@@ -8,13 +8,13 @@
 
 enum { SIZES = 200, ROOM = 16 /* places, at first */ };
 
-static struct ana_queue_taker taker; /* one reader of all facts */
-static unsigned taken;               /* number of its batches: one a block, and one when somebody waits for it */
+static struct ana_queue_consumer consumer; /* one reader of all facts */
+static unsigned taken;                     /* number of its batches: one a block, and one when somebody waits for it */
 
 static void count(void *user, const void *items, size_t n)
 {
     taken++;
-    taker.take(user, items, n);
+    consumer.consume(user, items, n);
 }
 
 /* A rank calls from many places, from the last with many sizes.  Returns the number of batches of facts. */
@@ -35,8 +35,8 @@ static unsigned takes(int places)
     struct ana_job *job = folder_open();
     CHECK(ana_job_set_workers(job, 1), "out of memory");
     taken = 0;
-    taker = ana_job_analysis(job)->pass.why.causes->queue.taker[0];
-    ana_job_analysis(job)->pass.why.causes->queue.taker[0].take = count;
+    consumer = ana_job_analysis(job)->pass.why.causes->queue.consumer[0];
+    ana_job_analysis(job)->pass.why.causes->queue.consumer[0].consume = count;
     ana_job_advance(job, 0);
     CHECK(ana_job_analysis(job)->pass.tally.sites.count == (size_t)places &&
               ana_job_analysis(job)->pass.tally.sites.room >= ROOM,

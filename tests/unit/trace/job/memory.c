@@ -38,9 +38,9 @@ static size_t kept(size_t n, size_t room, size_t size)
 /* Memory of the store with `rounds` rounds. */
 static size_t stored(size_t rounds)
 {
-    return kept(2 * rounds, ANA_STORE_MESSAGES, sizeof(struct ana_kept_message)) +
-           kept(3 * rounds, ANA_STORE_WAITS, sizeof(struct ana_kept_wait)) +
-           kept(rounds, ANA_STORE_INSTANCES, sizeof(struct ana_kept_instance));
+    return kept(2 * rounds, ANA_STORE_MESSAGES, sizeof(struct ana_stored_message)) +
+           kept(3 * rounds, ANA_STORE_WAITS, sizeof(struct ana_stored_wait)) +
+           kept(rounds, ANA_STORE_INSTANCES, sizeof(struct ana_stored_instance));
 }
 
 int main(void)

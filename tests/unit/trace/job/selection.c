@@ -3,7 +3,7 @@
 #include "tests/support/summary_checks.h"
 #include "tests/support/trace_folder.h"
 #include "trace/timeline/over_time.h"
-#include "trace/summary/standout.h"
+#include "trace/summary/outlier.h"
 #include "trace/job/window.h"
 #include <string.h>
 
@@ -102,13 +102,13 @@ static void parts(void)
     struct ana_summary s = window(job, 0, 1500000);
     CHECK(waited(&s) == 900000 && charged(&s) == 900000 && s.path_ns == 1500000 && s.cut_calls == 0);
     CHECK(s.call_count == 2 && s.collective_count == 0);
-    CHECK(s.standout_count == 1 && s.standouts[0].is_message && s.standouts[0].index == 0 && s.standouts[0].times == 1);
-    CHECK(s.standouts[0].late_ns == 900000 && s.standouts[0].lost_ns == 900000 && s.standouts[0].at_ns == 100000);
+    CHECK(s.outlier_count == 1 && s.outliers[0].is_message && s.outliers[0].index == 0 && s.outliers[0].times == 1);
+    CHECK(s.outliers[0].late_ns == 900000 && s.outliers[0].lost_ns == 900000 && s.outliers[0].at_ns == 100000);
     CHECK(s.slow_count == 1 && s.slow[0].ns == 920000 && s.slow[0].late_ns == 900000 && s.slow[0].at_ns == 100000);
     CHECK(s.size_count == 1 && s.sizes[0].size_class == 13 && s.sizes[0].latency.count == 1 &&
           s.sizes[0].wait.count == 1 && s.sizes[0].wait.max_ns == 900000 && is(s.sizes[0].bandwidth, 4096 / 20e-6));
     char what[200], cost[200], words[200];
-    ana_standout_words(job, &s.standouts[0], what, sizeof what, cost, sizeof cost);
+    ana_outlier_words(job, &s.outliers[0], what, sizeof what, cost, sizeof cost);
     CHECK(strcmp(what, "late sender 900 us, 4.10 kB to rank 1") == 0, "%s", what);
     CHECK(strncmp(cost, "waited 900 us x1", 16) == 0, "%s", cost);
     ana_slow_message_words(job, &s.slow[0], words, sizeof words);
@@ -117,8 +117,8 @@ static void parts(void)
 
     s = window(job, 1500000, 3001000);
     CHECK(waited(&s) == 900000 && charged(&s) == 900000 && s.path_ns == 1501000);
-    CHECK(s.standout_count == 1 && !s.standouts[0].is_message && s.standouts[0].index == 1 &&
-          s.standouts[0].waiters == 1 && s.standouts[0].lost_ns == 900000 && s.slow_count == 0 && s.size_count == 0);
+    CHECK(s.outlier_count == 1 && !s.outliers[0].is_message && s.outliers[0].index == 1 && s.outliers[0].waiters == 1 &&
+          s.outliers[0].lost_ns == 900000 && s.slow_count == 0 && s.size_count == 0);
     ana_summary_free(&s);
 
     s = window(job, 2500000, 2950000); /* both are cut */

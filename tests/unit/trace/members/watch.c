@@ -24,13 +24,13 @@ int main(void)
     trc_refresh(other); /* the verdict may have wanted it */
     trc_refresh(file);
     CHECK(ana_watch_spares(&watch, file, &watched, 1), "its digest is fresh");
-    ana_job_look_at(job, 1);
+    ana_job_request_rank(job, 1);
     CHECK(!ana_watch_spares(&watch, file, &watched, 1), "somebody looks at it");
     CHECK(ana_watch_spares(&watch, other, &watched, 0), "not at the other");
     trc_refresh(file);
     CHECK(ana_watch_spares(&watch, file, &watched, 1), "it was read");
-    ana_job_look_at(job, 2);
-    ana_job_look_at(job, SIZE_MAX);
+    ana_job_request_rank(job, 2);
+    ana_job_request_rank(job, SIZE_MAX);
     ana_job_close(job);
     folder_remove();
     return check_result();

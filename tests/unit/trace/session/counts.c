@@ -40,7 +40,7 @@ static void ran_away(int signal)
 static void judge(struct ana_job *job)
 {
     struct ana_summary s;
-    struct ana_gpu_look look;
+    struct ana_gpu_summary look;
     ana_job_advance(job, 0);
     bool summed = ana_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &s) == TRC_OK;
     const struct ana_verdict *v = ana_job_verdict(job);
@@ -49,8 +49,8 @@ static void judge(struct ana_job *job)
         ana_report_text(job, &s, true, nowhere);
         ana_summary_free(&s);
     }
-    if (ana_gpu_take_look(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &look))
-        ana_gpu_look_free(&look);
+    if (ana_gpu_summarize(job, (struct ana_selection){.begin_ns = 0, .end_ns = INT64_MAX}, &look))
+        ana_gpu_summary_free(&look);
     ana_job_horovod(job);
 }
 

@@ -113,7 +113,7 @@ static void grouped(void)
         rank_with(rank, 8, 'S', rank == 5 ? in_load : in_step);
     struct ana_job *job = folder_open();
     struct ana_stacks stacks;
-    CHECK(ana_stacks_take(job, &stacks), "memory");
+    CHECK(ana_stacks_read(job, &stacks), "memory");
     CHECK(stacks.snapshots == 8 && stacks.count == 16, "%zu snapshots, %zu stacks", stacks.snapshots, stacks.count);
     CHECK(stacks.snapshot[3].number == 2 && stacks.snapshot[3].complete &&
               !strcmp(stacks.snapshot[3].why, "no call completed for 30 s"),
@@ -194,7 +194,7 @@ static void waiting(void)
         struct ana_stacks stacks;
         char(*line)[ANA_DIVERGENCE_LINE], frame[256];
         ana_job_set_line_finder(job, line_of, NULL);
-        CHECK(ana_stacks_take(job, &stacks), "memory");
+        CHECK(ana_stacks_read(job, &stacks), "memory");
         size_t n = ana_stacks_divergence(job, &stacks, &line);
         CHECK(n == (i ? 3 : 0), "%d: %zu lines", i, n);
         for (size_t k = 0; k < n && k < 3; k++)
@@ -234,7 +234,7 @@ static void odd_text(void)
     tb_free(tb);
     struct ana_job *job = folder_open();
     struct ana_stacks stacks;
-    CHECK(ana_stacks_take(job, &stacks) && stacks.count == sizeof texts / sizeof *texts, "%zu stacks", stacks.count);
+    CHECK(ana_stacks_read(job, &stacks) && stacks.count == sizeof texts / sizeof *texts, "%zu stacks", stacks.count);
     char line[64];
     for (size_t i = 0; i < stacks.count; i++) {
         ana_stack_line(&stacks.stack[i], line, sizeof line);

@@ -13,7 +13,7 @@ static struct made {
 
 static bool is_kept(const struct ana_store *store, size_t i)
 {
-    const struct ana_kept_instance *found = ana_store_find(store, made[i].identity, made[i].sequence);
+    const struct ana_stored_instance *found = ana_store_find(store, made[i].identity, made[i].sequence);
     return found && found->comm_identity == made[i].identity && found->sequence == made[i].sequence &&
            found->first_ns == (int64_t)i;
 }

@@ -2,7 +2,7 @@
 #include "tests/support/check.h"
 #include "trace/sums/sums.h"
 #include "trace/sums/timeline.h"
-#include "trace/util/keep.h"
+#include "trace/util/archive.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +105,7 @@ static void random_spans_against_an_array(size_t max)
 static void kept_lanes_are_the_same(size_t max)
 {
     struct ana_lane lane, other;
-    struct ana_keep keep;
+    struct ana_archive archive;
     FILE *file = tmpfile();
     ana_lane_init(&lane, 5, 16, max);
     ana_lane_init(&other, 5, 16, max);
@@ -113,14 +113,14 @@ static void kept_lanes_are_the_same(size_t max)
         ana_lane_spend(&lane, i * 90, i * 90 + 40, i % 41, (enum trc_category)(i % 3 + 1));
         ana_lane_count(&lane, i * 90, 1, (uint64_t)1 << i % 45, 0);
     }
-    ana_keep_save(&keep, file, UINT64_MAX);
-    ana_lane_keep(&keep, &lane);
-    ana_keep_part(&keep);
-    CHECK(file && ana_keep_end(&keep));
+    ana_archive_save(&archive, file, UINT64_MAX);
+    ana_lane_archive(&archive, &lane);
+    ana_archive_part(&archive);
+    CHECK(file && ana_archive_end(&archive));
     fflush(file);
-    ana_keep_load(&keep, file, 0, &(struct ana_budget){.most = 1 << 20});
-    ana_lane_keep(&keep, &other);
-    CHECK(ana_keep_end(&keep) && other.used == lane.used && other.width_ns == lane.width_ns);
+    ana_archive_load(&archive, file, 0, &(struct ana_budget){.most = 1 << 20});
+    ana_lane_archive(&archive, &other);
+    CHECK(ana_archive_end(&archive) && other.used == lane.used && other.width_ns == lane.width_ns);
     for (int again = 0; again < 2; again++) {
         for (size_t i = 0; i <= lane.used; i++) {
             int64_t from = 5 + (int64_t)i * lane.width_ns - 3, to = from + 4 * lane.width_ns;
@@ -141,38 +141,38 @@ static void kept_lanes_are_the_same(size_t max)
 static void impossible_columns_are_refused(void)
 {
     struct ana_columns table;
-    struct ana_keep keep;
+    struct ana_archive archive;
     FILE *file = tmpfile();
     uint8_t widths[ANA_COLUMNS] = {3};
-    ana_keep_save(&keep, file, UINT64_MAX);
-    ana_keep_bytes(&keep, widths, sizeof widths);
-    ana_keep_part(&keep);
-    CHECK(file && ana_keep_end(&keep));
+    ana_archive_save(&archive, file, UINT64_MAX);
+    ana_archive_bytes(&archive, widths, sizeof widths);
+    ana_archive_part(&archive);
+    CHECK(file && ana_archive_end(&archive));
     fflush(file);
     ana_columns_init(&table, 8);
-    ana_keep_load(&keep, file, 0, &(struct ana_budget){.most = 1 << 20});
-    ana_columns_keep(&keep, &table, 8);
-    CHECK(!ana_keep_end(&keep));
+    ana_archive_load(&archive, file, 0, &(struct ana_budget){.most = 1 << 20});
+    ana_columns_archive(&archive, &table, 8);
+    CHECK(!ana_archive_end(&archive));
     ana_columns_free(&table);
     fclose(file);
 }
 
 /* Adds a fact by its parts. */
-static void add_parts(struct ana_lane *lane, const struct ana_told *told, int64_t begin_ns, int64_t end_ns)
+static void add_parts(struct ana_lane *lane, const struct ana_run_fact *fact, int64_t begin_ns, int64_t end_ns)
 {
-    bool is_call = told->kind == ANA_TOLD_CALL;
-    if (told->kind == ANA_TOLD_WAIT)
+    bool is_call = fact->kind == ANA_RUN_CALL;
+    if (fact->kind == ANA_RUN_WAIT)
         ana_lane_wait(lane, begin_ns, end_ns);
     if (is_call)
-        ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, told->category);
-    if (told->kind == ANA_TOLD_FOLD)
-        ana_lane_spend(lane, begin_ns, end_ns, told->sum.busy_ns, told->category);
-    if (told->kind == ANA_TOLD_FOLD)
-        ana_lane_count(lane, end_ns, told->sum.calls, 0, 0);
+        ana_lane_spend(lane, begin_ns, end_ns, end_ns - begin_ns, fact->category);
+    if (fact->kind == ANA_RUN_FOLD)
+        ana_lane_spend(lane, begin_ns, end_ns, fact->sum.busy_ns, fact->category);
+    if (fact->kind == ANA_RUN_FOLD)
+        ana_lane_count(lane, end_ns, fact->sum.calls, 0, 0);
     if (is_call)
-        ana_lane_count(lane, end_ns, 1, told->call.sent, told->call.received);
-    if (told->kind == ANA_TOLD_BYTES)
-        ana_lane_count(lane, end_ns, 0, told->sum.sent, told->sum.received);
+        ana_lane_count(lane, end_ns, 1, fact->call.sent, fact->call.received);
+    if (fact->kind == ANA_RUN_BYTES)
+        ana_lane_count(lane, end_ns, 0, fact->sum.sent, fact->sum.received);
 }
 
 /* However a sum lies to the bucket used last, it comes to what its parts come to. */
@@ -184,22 +184,22 @@ static void sums_are_the_sums_of_their_parts(size_t max)
     srand(11);
     for (int64_t i = 0, at = 0; i < 5000; i++, at += rand() % 30) {
         int64_t late = rand() % 9 ? 0 : rand() % 700, ns = rand() % (rand() % 9 ? 20 : 400);
-        static const enum ana_told_kind kind[] = {ANA_TOLD_CALL, ANA_TOLD_BYTES, ANA_TOLD_FOLD, ANA_TOLD_WAIT};
-        struct ana_told told = {.kind = (uint8_t)kind[rand() % 4], .category = (uint8_t)(i % 3 + 1)};
+        static const enum ana_run_fact_kind kind[] = {ANA_RUN_CALL, ANA_RUN_BYTES, ANA_RUN_FOLD, ANA_RUN_WAIT};
+        struct ana_run_fact fact = {.kind = (uint8_t)kind[rand() % 4], .category = (uint8_t)(i % 3 + 1)};
         int64_t begin_ns = at - late, end_ns = begin_ns + ns;
-        if (told.kind == ANA_TOLD_BYTES)
+        if (fact.kind == ANA_RUN_BYTES)
             begin_ns = end_ns;
-        if (told.kind == ANA_TOLD_WAIT)
+        if (fact.kind == ANA_RUN_WAIT)
             end_ns++; /* it lasts */
-        if (told.kind == ANA_TOLD_CALL) {
-            told.call.sent = (uint32_t)ns / 2;
-            told.call.received = (uint32_t)i % 5;
+        if (fact.kind == ANA_RUN_CALL) {
+            fact.call.sent = (uint32_t)ns / 2;
+            fact.call.received = (uint32_t)i % 5;
         } else {
-            told.sum.sent = (uint64_t)ns / 2; /* part of a fold, in the same union */
-            told.sum.received = (uint64_t)i % 5;
+            fact.sum.sent = (uint64_t)ns / 2; /* part of a fold, in the same union */
+            fact.sum.received = (uint64_t)i % 5;
         }
-        ana_sum_to_lane(&lane, told.kind, &told, begin_ns, end_ns);
-        add_parts(&other, &told, begin_ns, end_ns);
+        ana_sum_to_lane(&lane, fact.kind, &fact, begin_ns, end_ns);
+        add_parts(&other, &fact, begin_ns, end_ns);
         if (i % 64 == 0)
             sum_of(&lane, 0, at);
     }

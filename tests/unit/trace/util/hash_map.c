@@ -104,17 +104,17 @@ static void test_pool(void)
     static uint64_t *item[20000];
     ana_pool_init(&pool, 2 * sizeof(uint64_t));
     for (size_t i = 0; i < 20000; i++) {
-        item[i] = ana_pool_take(&pool);
+        item[i] = ana_pool_alloc(&pool);
         item[i][0] = item[i][1] = i;
     }
     size_t wrong = 0;
     for (size_t i = 0; i < 20000; i++)
         wrong += item[i][0] != i || item[i][1] != i;
     CHECK(wrong == 0 && pool.taken == 20000, "%zu items share memory", wrong);
-    ana_pool_give(&pool, item[7]);
-    CHECK(pool.taken == 19999 && ana_pool_take(&pool) == item[7], "what was given back is taken again");
+    ana_pool_free_item(&pool, item[7]);
+    CHECK(pool.taken == 19999 && ana_pool_alloc(&pool) == item[7], "what was given back is taken again");
     ana_pool_free(&pool);
-    CHECK(pool.taken == 0 && ana_pool_take(&pool), "a pool that was freed is empty and usable");
+    CHECK(pool.taken == 0 && ana_pool_alloc(&pool), "a pool that was freed is empty and usable");
     ana_pool_free(&pool);
 }
 

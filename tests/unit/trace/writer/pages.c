@@ -28,7 +28,7 @@ static uint64_t ticks(void)
 static void *keep_room(void *unused)
 {
     for (sem_wait(&woken); !ended; sem_wait(&woken)) {
-        trc_writer_keep_room(&writer);
+        trc_writer_prepare_room(&writer);
         sem_post(&slept);
     }
     return unused;

@@ -2,7 +2,7 @@
  * blocks of a disk are used. */
 #include "tests/support/check.h"
 #include "trace/reader/reader.h"
-#include "trace/writer/said.h"
+#include "trace/writer/round.h"
 #include "trace/writer/writer.h"
 
 #include <signal.h>
@@ -94,7 +94,7 @@ static void test_definition_later(void)
     end();
 }
 
-/* A SAID item has no room in any present chunk: the records behind it have. */
+/* A ROUND item has no room in any present chunk: the records behind it have. */
 static void test_said(bool first)
 {
     begin(64u << 20);
@@ -105,9 +105,9 @@ static void test_said(bool first)
     if (!first)
         record(100000);
     CHECK(!writer.head->lost_records, "%llu lost before", (unsigned long long)writer.head->lost_records);
-    static char text[TRC_SAID_KEPT];
-    struct trc_said said = {.part = {text}, .size = {sizeof text}};
-    while (writer.head->lost_records == 0 && trc_stream_said(stream, now, now, &said))
+    static char text[TRC_ROUND_BYTES];
+    struct trc_round said = {.part = {text}, .size = {sizeof text}};
+    while (writer.head->lost_records == 0 && trc_stream_add_round(stream, now, now, &said))
         ;
     uint64_t lost = writer.head->lost_records;
     CHECK(lost == 1, "%llu lost, not what was said", (unsigned long long)lost);

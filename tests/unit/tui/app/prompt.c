@@ -147,7 +147,7 @@ static void kept(void)
         size_t kind = 1 + draw(&at, KINDS - 1);
         snprintf(text, sizeof text, "%.*s%u", (int)draw(&at, 50),
                  "a rather long line to find some rank by, more than 50 ", draw(&at, 30));
-        tui_history_keep(path, KINDS, kind, text);
+        tui_history_store(path, KINDS, kind, text);
         tui_history_add(&want[kind], text);
     }
     tui_history_read(got, KINDS, path);
@@ -172,8 +172,8 @@ static void odd_files(void)
     tui_history_read(got, 3, path);
     CHECK(got[1].count == 2 && strcmp(got[1].line[0], "good") == 0 && strcmp(got[1].line[1], "a?[2Jb") == 0);
     CHECK(got[2].count == 0, "%d: %s", got[2].count, got[2].line[0]);
-    tui_history_keep("", 3, 1, "nowhere");
-    tui_history_keep("/proc/nowhere/history", 3, 1, "nowhere");
+    tui_history_store("", 3, 1, "nowhere");
+    tui_history_store("/proc/nowhere/history", 3, 1, "nowhere");
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", "relative", 1);
     tui_history_find(path, sizeof path);

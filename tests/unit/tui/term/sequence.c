@@ -11,7 +11,7 @@ static int key_of(const char *text, size_t length, size_t *rest)
 {
     struct tui_sequence s = {0};
     size_t i = 0;
-    while (i < length && tui_sequence_take(&s, (unsigned char)text[i]))
+    while (i < length && tui_sequence_add(&s, (unsigned char)text[i]))
         i++;
     *rest = s.length ? length - (i < length ? i + 1 : i) : length;
     return tui_sequence_key(&s);

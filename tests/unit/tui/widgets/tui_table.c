@@ -91,7 +91,7 @@ static void untouched(void)
 
 static void cursor(void)
 {
-    CHECK(tui_table_go(&table, 13), "go to a row");
+    CHECK(tui_table_goto(&table, 13), "go to a row");
     CHECK(tui_table_row(&table) == 2, "the row under the cursor");
     tui_table_sort(&table, -1);
     CHECK(tui_table_row(&table) == 2 && table.cursor == 0, "sorting keeps the cursor on its row");
@@ -105,7 +105,7 @@ static void cursor(void)
     CHECK(table.cursor == 3, "up");
     tui_table_move(&table, -100);
     CHECK(table.cursor == 0, "not beyond the first");
-    CHECK(!tui_table_go(&table, 99) && table.cursor == 0, "what is not there is not gone to");
+    CHECK(!tui_table_goto(&table, 99) && table.cursor == 0, "what is not there is not gone to");
 }
 
 static void words(void)
@@ -187,7 +187,7 @@ static void drawing(void)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     tui_grid_resize(&grid, 24, 4);
-    tui_table_go(&table, 12); /* the last */
+    tui_table_goto(&table, 12); /* the last */
     tui_table_draw(&table, &grid, (struct tui_rect){0, 0, 24, 4});
     tui_grid_write(&grid, out, false);
     tui_grid_clear(&grid);
