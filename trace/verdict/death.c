@@ -10,8 +10,9 @@
 #define MOMENT_NS 1000000000           /* a heartbeat and more: a call that lasts longer does not return at once */
 #define SELDOM                                                                                                         \
     0.01 /* share of its time that a rank spent in such calls: as likely a kill at any moment meets it there */
-#define SEEN_NS 4000000 /* ends seen by another process so far apart are not of one sweep of kill -9 */
-#define STEADY  3       /* the first ended that many times further from the others than they did from each other */
+#define SEEN_NS  4000000  /* ends seen by another process so far apart may not be of one sweep of kill -9 */
+#define FIRST_NS 10000000 /* the first of ends so far apart is named: a launcher ended the others */
+#define STEADY   3        /* the first ended that many times further from the others than they did from each other */
 
 /* Cause of a signal: another process, the process or its own action, an error of the process. */
 enum cause { OUTSIDE, OWN, ERROR };
@@ -365,7 +366,8 @@ struct ana_deaths ana_deaths_find(struct ana_case *c, unsigned of)
     } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
         d.first =
             d.lost || would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* the others were told to end later */
-    } else if (d.ahead_ns >= STEADY * (w.seen_last_ns - w.seen_next_ns) && d.ahead_ns && !finalizes(c, w.seen_first)) {
+    } else if (d.ahead_ns >= FIRST_NS && d.ahead_ns >= STEADY * (w.seen_last_ns - w.seen_next_ns) &&
+               !finalizes(c, w.seen_first)) {
         d.first = w.seen_first;
     } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {
         d.first = finalizes(c, w.vanished) ? SIZE_MAX : w.vanished;

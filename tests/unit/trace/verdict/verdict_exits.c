@@ -174,6 +174,7 @@ static void seen(void)
          ANA_LIKELY,
          "hpctop record saw its process end 14 ms before the others: the launcher ended them after it"},
         {"one sweep", {20 * MS, 21 * MS, 21 * MS, 22 * MS}, ANA_CLASS_KILLED, ANA_LIKELY, ""},
+        {"a slow sweep", {28 * MS, 20 * MS, 28 * MS, 29 * MS}, ANA_CLASS_KILLED, ANA_POSSIBLE, ""},
         {"apart", {20 * MS, 28 * MS, 35 * MS, 41 * MS}, ANA_CLASS_KILLED, ANA_POSSIBLE, ""},
         {"one was not seen", {35 * MS, 20 * MS, 34 * MS, 0}, ANA_CLASS_KILLED, ANA_LIKELY, ""},
     };
