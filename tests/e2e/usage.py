@@ -103,6 +103,10 @@ def demo():
     brief = json.loads(r.out)
     check("show --json: at most 4 kB with the answer", r.code == 0 and len(r.out) <= 4000 and "rank 2 is late" in brief["answer"] and
           brief["verdict"] == "slow" and brief["prices"][0]["saves_s"] > 0.5, r)
+    same = hpctop("report", "--json", "--brief", "sample")
+    check("report --json --brief: the same", same.out == r.out, same)
+    alone = hpctop("report", "--brief", "sample")
+    check("report --brief without --json is refused", alone.code == 64 and "--json" in alone.err, alone)
     for command in brief["next"]:
         r = hpctop(*command.split()[1:])
         check(command + ": evidence", r.code in (0, 1) and len(r.out.splitlines()) > 1 and not r.err, r)

@@ -1,4 +1,4 @@
-/* hpctop report [--all|--table NAME|--json|--html] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
+/* hpctop report [--all|--table NAME|--json [--brief]|--html] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
  * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
@@ -94,7 +94,8 @@ static void print_unnamed(const struct ana_job *job, const struct ana_summary *s
 
 /* Requested part of the job, as typed; NULL: all. */
 struct wanted {
-    bool json, html, all;
+    bool json, brief, html, all;
+    const char *folder; /* the first one */
     const char *table;  /* name of the only table; NULL: a page */
     const char *output; /* NULL: stdout */
     double hang_s;
@@ -146,7 +147,9 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
     struct ana_summary summary;
     if (ana_summarize_all(job, *part, &summary) != TRC_OK)
         return false;
-    char *text = json ? tui_report_json(job, &summary) : NULL;
+    char *text = !json           ? NULL
+                 : wanted->brief ? tui_brief_json(job, &summary, wanted->folder)
+                                 : tui_report_json(job, &summary);
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (wanted->html) {
         const struct ana_verdict *verdict = ana_of_all_time(part) ? ana_job_verdict(job) : NULL;
@@ -223,6 +226,7 @@ int tui_command_report(int argc, char **argv)
     char error[400];
     struct wanted wanted = {.hang_s = TUI_HANG_S};
     const struct tui_argument known[] = {{"json", 0, TUI_FLAG, &wanted.json},
+                                         {"brief", 0, TUI_FLAG, &wanted.brief},
                                          {"hang", 0, TUI_SECONDS, &wanted.hang_s},
                                          {"from", 0, TUI_TEXT, &wanted.part.from},
                                          {"to", 0, TUI_TEXT, &wanted.part.to},
@@ -238,12 +242,14 @@ int tui_command_report(int argc, char **argv)
     int status = tui_arguments(argc, argv, known, NULL);
     const char *wrong = wanted.json + wanted.html + wanted.all + !!wanted.table > 1
                             ? "--all, --table, --json and --html are different reports"
-                            : tui_part_wrong(&wanted.part);
+                        : wanted.brief && !wanted.json ? "--brief shortens --json; the text is short without it"
+                                                       : tui_part_wrong(&wanted.part);
     if (!wrong && wanted.table && !is_table(wanted.table, error, sizeof error))
         wrong = error;
     if (status != TUI_EXIT_OK || wrong)
         return wrong && !status ? tui_usage_error("report", "%s", wrong) : status;
     if (optind == argc)
         return tui_usage_error("report", "report needs a trace folder");
+    wanted.folder = argv[optind];
     return report((const char *const *)argv + optind, argc - optind, &wanted);
 }
