@@ -20,7 +20,7 @@
 #define ANA_SCENARIO_SECOND 5u /* segments of the next ranks, and of the scenario before it (`then`) */
 #define ANA_EDGES_OF_STEP   2u /* average number of edges there is room for */
 
-/* Thing taken out of the run in a shadow. */
+/* Thing taken out of the run in a scenario. */
 struct ana_scenario {
     uint32_t what;    /* number of the segment kind, or of the place, + 1; 0: nothing */
     bool siblings;    /* usual_ns is the time of other segment kinds after the same call */

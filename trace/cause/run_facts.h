@@ -47,7 +47,7 @@ struct ana_run_transfer {
     int64_t latency_ns, moving_ns, waited_ns; /* moving: since both ends had begun; waited: for the send to begin */
     uint64_t bytes;
     uint32_t pair; /* place of its pair's sum, + 1; 0: unknown */
-    bool counts;   /* sums take it */
+    bool counts;   /* it adds to sums */
 };
 
 /* Participant of a collective. */
@@ -100,7 +100,7 @@ struct ana_run_fact {
             struct ana_late_wait late;
             int64_t begin_ns;
             uint32_t sum; /* place of the sum of such waits, + 1; 0: unknown */
-            bool counts;  /* sums take it */
+            bool counts;  /* it adds to sums */
         } wait;
         struct {
             uint32_t step, of_index, of_step; /* of_index in a MESSAGE: the sender */

@@ -142,7 +142,7 @@ void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_e
                   const struct trc_file *file);
 /* Number that tells the calls of a signature from others at one place: of size, tag and callers. */
 uint32_t ana_iter_size(const struct ana_event *event, const struct trc_file *file);
-/* Makes the marks take the facts: for the queue of facts (ana_queue_add_consumer). */
+/* Adds the facts to the marks: for the queue of facts (ana_queue_add_consumer). */
 ana_queue_consume ana_iter_consume;
 /* Stores the last times of a mark from now on; again: nothing.  For want of memory they are not stored. */
 void ana_iter_watch(struct ana_iter *iter, struct ana_iter_mark *mark);

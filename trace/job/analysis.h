@@ -34,7 +34,7 @@ struct ana_time_range {
     uint8_t *ranks;             /* NULL: all */
     struct ana_pass pass;
     struct ana_devices *gpu; /* device.c: what ran on GPUs in it */
-    struct ana_lane *lane;   /* one a rank, of what the filter takes; NULL: there is no filter */
+    struct ana_lane *lane;   /* one a rank, of calls that match the filter; NULL: there is no filter */
     uint64_t cut;            /* calls that begin before it or end after it */
     bool open;
 };

@@ -1,4 +1,4 @@
-/* Filters: which calls a selection takes. */
+/* Filters: the calls that match a selection. */
 #include "trace/job/window.h"
 #include "trace/job/job_impl.h"
 #include "trace/job/site_words.h"

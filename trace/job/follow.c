@@ -87,7 +87,7 @@ static __attribute__((noinline)) void process_event(struct ana_job *job, struct 
         ana_relate_event(job, kind, e);
 }
 
-/* Whether all events except rare kinds may be taken by process_plain. */
+/* Whether process_plain may process all events except rare kinds. */
 static bool is_usual(const struct ana_job *job)
 {
     return ana_window_is_all(job) && !job->analysis.pass.regions.any;

@@ -23,7 +23,7 @@ void ana_pass_region(struct ana_job *job, struct ana_pass *pass, const struct an
 /* advance.c: passes to a match the known facts about all ranks. */
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
 
-/* follow.c: takes events of the main pass, in their order: does the work that depends on earlier events of their
+/* follow.c: processes events of the main pass, in their order: does the work that depends on earlier events of their
  * threads; then hands them on. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
 

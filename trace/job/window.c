@@ -159,7 +159,7 @@ static void add_words(char *out, size_t size, const char *words)
         snprintf(out + used, size - used, "%s%s", used ? ", " : "", words);
 }
 
-/* Adds what the filter takes: "on ring, MPI_Send, from one place". */
+/* Adds the words of a filter: "on ring, MPI_Send, from one place". */
 static void add_filter(const struct ana_job *job, const struct ana_selection *s, char *out, size_t size)
 {
     char name[160] = "", words[200];

@@ -112,7 +112,7 @@ static void note(struct tui_witness *w, struct watched *p, uint64_t now_ns)
     char path[PATH_MAX];
     struct trc_head head;
     snprintf(path, sizeof path, "%s/%s", w->folder, p->name);
-    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && pread(fd, &head, sizeof head, 0) == sizeof head && memcmp(head.magic, TRC_MAGIC, 8) == 0 &&
         head.version == TRC_VERSION && head.state == TRC_STATE_RUNNING && !head.end.by && !head.end.ticks) {
         const uint64_t ticks = ticks_at(&head, now_ns);
