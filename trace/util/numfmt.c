@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *put_dash(bool utf8)
 {
@@ -148,9 +149,20 @@ char *ana_size_class(char *out, size_t size, int size_class)
 
 #define NARROW 14 /* columns that two parts of a name do not fit into */
 
-int ana_cut_head(int width)
+/* Returns the length of the line number or the offset that a place ends in: ":30", "+0x1234"; 0: none. */
+static int place_tail(const char *text)
 {
-    return width < 1 ? 0 : width < NARROW ? width - 1 : width - 1 - (width - 1) / 3;
+    const char *colon = strrchr(text, ':'), *at = colon ? colon : strstr(text, "+0x");
+    size_t before = colon ? 1 : 3, digits = at ? strspn(at + before, colon ? "0123456789" : "0123456789abcdef") : 0;
+    return digits && !at[before + digits] ? (int)(before + digits) : 0;
+}
+
+int ana_cut_head(const char *text, int width)
+{
+    if (width < 1)
+        return 0;
+    int head = width < NARROW ? width - 1 : width - 1 - (width - 1) / 3, most = width - 1 - place_tail(text);
+    return most > 0 && most < head ? most : head;
 }
 
 char *ana_column(char *out, size_t size, const char *text, int width, bool right)
@@ -162,7 +174,7 @@ char *ana_column(char *out, size_t size, const char *text, int width, bool right
     int columns = 0;
     for (const char *c = text; *c; c++)
         columns += ((unsigned char)*c & 0xc0) != 0x80;
-    int head = columns > width ? ana_cut_head(width) : columns, pad = columns > width ? 0 : width - columns;
+    int head = columns > width ? ana_cut_head(text, width) : columns, pad = columns > width ? 0 : width - columns;
     int tail = columns > width ? columns - (width - 1 - head) : columns; /* characters before it are left out */
     size_t n = 0;
     for (int i = 0; right && i < pad && n + 1 < size; i++)

@@ -44,9 +44,9 @@ char *ana_run_time(char *out, size_t size, int64_t ns);
 /* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32.8 kB", "1.05 MB"; "unknown". */
 char *ana_size_class(char *out, size_t size, int size_class);
 
-/* Columns before the mark in a text that is cut to `width` columns: in a wide one the last third of the others stands
- * behind it, since names differ at either end. */
-int ana_cut_head(int width);
+/* Returns the columns before the mark in a text that is cut to `width` columns.  In a wide one the last third of the
+ * others is behind it, since names differ at either end; a line number or an offset is never cut where it fits. */
+int ana_cut_head(const char *text, int width);
 
 /* Puts `text` into exactly `width` columns of a text line: cut (with "~" in it) or padded, to the right when
  * `right`.  Counts characters of UTF-8, not bytes; `out` needs 4 x width + 1 bytes. */

@@ -9,6 +9,18 @@ static void same(const char *got, const char *want)
     CHECK(strcmp(got, want) == 0, "got \"%s\", want \"%s\"", got, want);
 }
 
+static void test_columns(void)
+{
+    char out[64];
+    same(ana_column(out, sizeof out, "abc", 5, false), "abc  ");
+    same(ana_column(out, sizeof out, "abc", 5, true), "  abc");
+    same(ana_column(out, sizeof out, "abcdef", 4, false), "abc~");
+    same(ana_column(out, sizeof out, "planted.c:1234", 10, false), "plan~:1234");
+    same(ana_column(out, sizeof out, "elk-lapw+0x123e43", 14, false), "elk-~+0x123e43");
+    same(ana_column(out, sizeof out, "planted.c:1234", 5, false), "plan~");
+    same(ana_column(out, sizeof out, "\xe2\x80\x93", 3, true), "  \xe2\x80\x93");
+}
+
 int main(void)
 {
     static const struct {
@@ -63,9 +75,6 @@ int main(void)
     same(ana_size_class(out, sizeof out, 21), "1.05 MB");
     same(ana_size_class(out, sizeof out, 64), "unknown");
 
-    same(ana_column(out, sizeof out, "abc", 5, false), "abc  ");
-    same(ana_column(out, sizeof out, "abc", 5, true), "  abc");
-    same(ana_column(out, sizeof out, "abcdef", 4, false), "abc~");
-    same(ana_column(out, sizeof out, "\xe2\x80\x93", 3, true), "  \xe2\x80\x93");
+    test_columns();
     return check_result();
 }
