@@ -416,10 +416,12 @@ bool ana_iterations_find(struct ana_job *job, const struct ana_selection *view, 
             memset(at, 0, members->count * sizeof *at);
         }
     }
-    if (found_is_loop)
+    if (found_is_loop) {
         out->level = choose_level(out, found);
-    else if (!choose_other(out, found))
+    } else if (!choose_other(out, found)) {
         out->levels = 0;
+        memset(out->loop, 0, sizeof out->loop);
+    }
     ana_loops_free(&l.loops);
     free(l.place);
     return ok;
