@@ -8,7 +8,7 @@ bad=0
 for file in "$work"/*.c; do
     [ -e "$file" ] || { echo "not ok there is an example"; exit 1; }
     # A class and a sentence that its example adds are not there yet.
-    if gcc -std=c11 -D_GNU_SOURCE -DANA_CLASS_LONELY=ANA_CLASS_NONE -DANA_SAY_LONELY=ANA_SENTENCE_NOTHING -Wall -Wextra -Wno-missing-prototypes -I. -fsyntax-only "$file"; then
+    if gcc -std=c11 -D_GNU_SOURCE -DANA_CLASS_LONELY=ANA_CLASS_NONE -DANA_SENTENCE_LONELY=ANA_SENTENCE_NOTHING -Wall -Wextra -Wno-missing-prototypes -I. -fsyntax-only "$file"; then
         echo "ok $(basename "$file")"
     else
         echo "not ok $(basename "$file")"

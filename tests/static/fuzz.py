@@ -9,7 +9,7 @@ TOP = os.environ["TOP"]
 sys.path.insert(0, os.path.join(TOP, "tests/fuzz"))
 from run import rows  # pylint: disable=wrong-import-position
 
-READS = re.compile(r"\b(?:pread|read|fread|recv|elf_begin|dwfl_begin)\(|\bmmap\((?!.*MAP_ANONYMOUS)")
+READS = re.compile(r"(?<!\")\b(?:pread|read|fread|recv|elf_begin|dwfl_begin)\(|\bmmap\((?!.*MAP_ANONYMOUS)")
 failed = False
 
 

@@ -1,5 +1,6 @@
 #include "tui/launch/witness.h"
 #include "trace/format/format.h"
+#include "trace/util/now.h"
 #include "trace/util/text.h"
 
 #include <dirent.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SUFFIX    ".hpctop"
@@ -35,13 +35,6 @@ struct tui_witness {
     size_t n;
     struct watched process[MOST];
 };
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* A process's starting time in ticks of the kernel; 0: it does not exist. */
 static unsigned long long started(int pid)
@@ -132,7 +125,7 @@ static bool note_ends(struct tui_witness *w, int timeout_ms)
     struct epoll_event event[LOADS];
     bool signal = false;
     const int n = epoll_wait(w->poll, event, LOADS, timeout_ms);
-    const uint64_t now_ns = monotonic_ns();
+    const uint64_t now_ns = (uint64_t)ana_now_ns();
     for (int i = 0; i < n; i++) {
         const uint64_t index = event[i].data.u64;
         signal |= index == TO_SIGNAL;
