@@ -31,20 +31,21 @@ static int exec_plan(const struct tui_plan *plan)
  * (may be NULL). */
 static void wait_for(pid_t child, const sigset_t *signals, const char *folder, int *status)
 {
-    const int source = signalfd(-1, signals, SFD_CLOEXEC);
-    struct tui_witness *witness = folder ? tui_witness_new(folder, source) : NULL;
-    struct signalfd_siginfo info;
+    const int pending = signalfd(-1, signals, SFD_CLOEXEC);
+    struct tui_witness *witness = folder ? tui_witness_new(folder, pending) : NULL;
+    siginfo_t info;
     while (waitpid(child, status, WNOHANG) != child) {
         if (witness)
             tui_witness_wait(witness);
-        if (read(source, &info, sizeof info) != sizeof info || info.ssi_signo == SIGCHLD || info.ssi_code > 0)
-            continue; /* ssi_code > 0: from the terminal, which sends it to the child, too */
-        kill(child, (int)info.ssi_signo);
-        if (info.ssi_signo == SIGTSTP)
+        if (sigwaitinfo(signals, &info) < 0 || info.si_signo == SIGCHLD || info.si_code > 0)
+            continue; /* si_code > 0: from the terminal, which sends it to the child, too */
+        kill(child, info.si_signo);
+        if (info.si_signo == SIGTSTP)
             raise(SIGSTOP);
     }
     tui_witness_free(witness);
-    close(source);
+    if (pending >= 0)
+        close(pending);
 }
 
 int tui_run(const struct tui_plan *plan, const char *folder, int *status)

@@ -19,12 +19,11 @@
 #define PAUSE_MS  200   /* between two looks for new processes, in the first minute, */
 #define LATER_MS  3000  /* .. and later */
 #define OFTEN     300u  /* looks of the first minute */
-#define LOADS     32    /* ends that are noted at once */
 #define TO_SIGNAL UINT64_MAX
 
 struct watched {
     int pid, fd; /* fd: a descriptor of the process; -1 it has ended */
-    char *name;  /* of its trace file */
+    char *name;  /* its trace file */
 };
 
 struct tui_witness {
@@ -122,9 +121,9 @@ static void note(struct tui_witness *w, struct watched *p, uint64_t now_ns)
 /* Notes the ends that come within the time.  True: the caller's descriptor can be read. */
 static bool note_ends(struct tui_witness *w, int timeout_ms)
 {
-    struct epoll_event event[LOADS];
+    struct epoll_event event[MOST + 1];
     bool signal = false;
-    const int n = epoll_wait(w->poll, event, LOADS, timeout_ms);
+    const int n = epoll_wait(w->poll, event, MOST + 1, timeout_ms);
     const uint64_t now_ns = (uint64_t)ana_now_ns();
     for (int i = 0; i < n; i++) {
         const uint64_t index = event[i].data.u64;
@@ -152,9 +151,8 @@ struct tui_witness *tui_witness_new(const char *folder, int signals)
 
 void tui_witness_wait(struct tui_witness *w)
 {
-    while (!note_ends(w, !w->folder ? -1 : w->looks < OFTEN ? PAUSE_MS : LATER_MS))
-        if (w->folder)
-            look(w);
+    while (!note_ends(w, w->looks < OFTEN ? PAUSE_MS : LATER_MS))
+        look(w);
 }
 
 void tui_witness_free(struct tui_witness *w)
