@@ -5,6 +5,7 @@
 #include "tui/term/keys.h"
 #include "tui/term/out.h"
 #include "tui/term/sequence.h"
+#include "trace/util/text.h"
 #include <ctype.h>
 #include <langinfo.h>
 #include <ncurses.h>
@@ -237,13 +238,15 @@ static bool copy_curses(void *data, const char *text, size_t size)
 static void link_curses(void *data, const char *text, const char *file, int line)
 {
     FILE *out = tui_out_terminal();
-    char host[64] = "";
+    char host[64] = "", clean[512];
     (void)data;
+    snprintf(clean, sizeof clean, "%s", text);
+    trc_clean_text(clean); /* names of files in a trace may hold control characters */
     gethostname(host, sizeof host - 1);
     fprintf(out, "\0337\033[%d;1H\033[4m\033]8;;file://%s", LINES, host);
     for (const char *at = file; *at; at++)
         fprintf(out, isalnum((unsigned char)*at) || strchr("/._-", *at) ? "%c" : "%%%02X", (unsigned char)*at);
-    fprintf(out, "#%d\033\\%s\033]8;;\033\\\0338", line, text);
+    fprintf(out, "#%d\033\\%s\033]8;;\033\\\0338", line, clean);
     fflush(out);
 }
 
