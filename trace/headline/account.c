@@ -119,7 +119,7 @@ static size_t count_users(const struct ana_job *job, const struct crowd *crowd)
 
 /* Whether most ranks wait for a processor, and get less than two thirds of the time that they ask for: then they wait
  * for each other's messages because of that, too, and calls take longer, unless one rank is to blame: for more waiting
- * than chance explains, or for a few waits that are longer than all wait for processors. */
+ * than chance explains, for a few waits that are longer than all wait for processors, or by a larger price. */
 static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
 {
     const double queued_ns = own_ns(s, ANA_ACCOUNT_QUEUED);
@@ -127,6 +127,9 @@ static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
     struct ana_late late;
     char list[256], line[768];
     if (!is_notable(s, ANA_ACCOUNT_QUEUED, queued_ns) || 2 * queued_ns < (double)s->account.ns[ANA_ACCOUNT_COMPUTE])
+        return false;
+    const struct ana_price *price = ana_worst_price(s);
+    if (price && (double)price->saves_ns * (double)s->rank_count > queued_ns)
         return false;
     find_crowd(job, s, &crowd, list, sizeof list);
     return 2 * crowd.ranks > s->rank_count &&

@@ -46,6 +46,9 @@ void ana_write_cost(const struct ana_job *job, const struct ana_summary *s, cons
 /* Returns the price of a segment, where it is for the ranks of `late` alone; NULL: unknown, or others have a part. */
 const struct ana_price *ana_late_price(const struct ana_summary *s, const struct ana_segment_stat *segment,
                                        const struct ana_late *late);
+/* Returns the largest price of a segment in which particular ranks are slower than the others; NULL: unknown, or
+ * small. */
+const struct ana_price *ana_worst_price(const struct ana_summary *s);
 /* Words for the span that the shares of a sentence refer to, where it is not the run: " so far". */
 const char *ana_span_words(const struct ana_summary *s);
 /* Whether `ns`, summed over the ranks, is worth a headline of the whole run, MPI_Init and MPI_Finalize included: losses

@@ -235,6 +235,32 @@ static const struct ana_collective *worst_collective(const struct ana_summary *s
     return own && own->lost_ns > late->lost_ns / 2 ? own : worst;
 }
 
+const struct ana_price *ana_worst_price(const struct ana_summary *s)
+{
+    const struct ana_price *worst = NULL;
+    for (size_t i = 0; i < s->price_count && s->analysed >= 1; i++) {
+        const struct ana_price *price = &s->prices[i];
+        if (price->kind == ANA_PRICE_SEGMENT && price->ranks && !price->at_most && !price->alike &&
+            price->saves_ns > (worst ? worst->saves_ns : 0))
+            worst = price;
+    }
+    return worst && (double)worst->saves_ns >= NOTABLE_SHARE * (double)s->path_ns ? worst : NULL;
+}
+
+/* Writes that the last rank at a collective waits for others itself, and the ranks that would save most. */
+static void write_held_up(const struct ana_job *job, const struct ana_summary *s, const char *begin, size_t last,
+                          struct ana_line line)
+{
+    const struct ana_price *price = ana_worst_price(s);
+    char words[400] = "", saving[120] = "";
+    if (price) {
+        ana_price_words(job, price, words, sizeof words);
+        ana_price_saving(s, price, saving, sizeof saving);
+    }
+    ana_line_write(line, "%s: rank %s comes last, held up by others before%s%s%s%s", begin,
+                   ana_rank_label(job, last).text, price ? "; " : "", words, price ? ": " : "", saving);
+}
+
 static bool write_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
 {
     const struct ana_members *members = ana_job_members(job);
@@ -251,7 +277,7 @@ static bool write_collective(const struct ana_job *job, const struct ana_summary
         return false;
     const bool world = strcmp(c->comm_name, "WORLD") == 0,
                here = one && late.index == c->last_index && c->lost_ns > late.lost_ns / 2;
-    char cost[120], at[96], on[96];
+    char cost[120], at[96], on[96], all[256];
     const bool several = c->places > 1 && c->place[0];
     snprintf(at, sizeof at, "%s%s", several ? " at " : "", several ? c->place : "");
     const bool at_times = c->skew_p99_ns >= SPIKE_TIMES * c->skew_p50_ns; /* few instances lose most */
@@ -275,10 +301,10 @@ static bool write_collective(const struct ana_job *job, const struct ana_summary
     else if (part_of_job)
         ana_line_write(line, "those selected lose %s%s waiting in collectives: no single rank to blame", lost.text,
                        span);
-    else if (held_up)
-        ana_line_write(line, "all lose %s%s waiting in %s%s: rank %s comes last, held up by others before", lost.text,
-                       span, c->name, on, ana_rank_label(job, late.index).text);
-    else if (at[0] && is_often_last(c, members->count))
+    else if (held_up) {
+        snprintf(all, sizeof all, "all lose %s%s waiting in %s%s", lost.text, span, c->name, on);
+        write_held_up(job, s, all, late.index, line);
+    } else if (at[0] && is_often_last(c, members->count))
         ana_line_write(line, "all lose %s%s waiting in %s%s: rank %s is last in %s%s, others in other places",
                        lost.text, span, c->name, on, ana_rank_label(job, c->last_index).text,
                        ana_share(c->last_share).text, at);

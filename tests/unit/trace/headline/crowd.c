@@ -7,23 +7,32 @@
 enum { RANKS = 4, STEPS = 120 };
 
 /* Steps of 10 ms: each rank waits 5 ms for one of two processors, then two ranks wait `message_ns` for messages of the
- * other two, in turn; rank 3 enters the 40th and the 80th sum `late_ns` later.  Another call lasts `calls_ns`. */
-static struct ana_job *run(int steps, int64_t message_ns, int64_t late_ns, int64_t calls_ns)
+ * other two, in turn; rank 3 (`root`: 2) enters every `each`-th sum `late_ns` later.  Another call lasts
+ * `calls_ns`.  `root`: rank 0 receives from all before each sum. */
+struct plan {
+    int steps, each;
+    int64_t message_ns, late_ns, calls_ns;
+    bool root;
+};
+
+static struct ana_job *run(struct plan plan)
 {
     struct planted p = planted_begin("crowd", RANKS);
-    for (int i = 1; i <= steps; i++) {
+    for (int i = 1; i <= plan.steps; i++) {
         for (int r = 0; r < RANKS; r++)
-            p.at[r] += 10 * MS + (r == 3 && i % 40 == 0 && i < STEPS ? late_ns : 0);
+            p.at[r] += 10 * MS + (r == (plan.root ? 2 : 3) && i % plan.each == 0 && i < STEPS ? plan.late_ns : 0);
+        for (int r = 1; plan.root && r < RANKS; r++)
+            planted_message(&p, r, 0);
         planted_meet(&p, 0x30, TB_WORLD, UINT64_MAX);
-        for (int r = i % 2; message_ns && r < RANKS; r += 2) {
-            p.at[r] += message_ns;
+        for (int r = i % 2; plan.message_ns && r < RANKS; r += 2) {
+            p.at[r] += plan.message_ns;
             planted_message(&p, r, r ^ 1);
         }
         struct trc_sig wait = tb_sig(TB_WAITALL);
         wait.site = 0x40;
-        for (int r = 0; r < RANKS && calls_ns; r++) {
-            tb_event(p.tb[r], 0, &wait, p.at[r], p.at[r] + calls_ns, (struct tb_more){0});
-            p.at[r] += calls_ns;
+        for (int r = 0; r < RANKS && plan.calls_ns; r++) {
+            tb_event(p.tb[r], 0, &wait, p.at[r], p.at[r] + plan.calls_ns, (struct tb_more){0});
+            p.at[r] += plan.calls_ns;
         }
     }
     struct trc_usage begin = {.whose = TRC_USAGE_THREAD},
@@ -39,9 +48,9 @@ static struct ana_job *run(int steps, int64_t message_ns, int64_t late_ns, int64
     return planted_open(&p);
 }
 
-static void check_headline(const char *what, int steps, int64_t late_ns, const char *begin)
+static void check_headline(const char *what, struct plan plan, const char *begin)
 {
-    struct ana_job *job = run(steps, 30 * MS, late_ns, 0);
+    struct ana_job *job = run(plan);
     struct ana_summary s = folder_summary(job);
     char out[512];
     ana_headline(job, &s, NULL, out, sizeof out);
@@ -54,7 +63,7 @@ static void check_headline(const char *what, int steps, int64_t late_ns, const c
 /* An upper limit for a call includes the rank's wait for a processor: the price of processors precedes it. */
 static void check_prices(void)
 {
-    struct ana_job *job = run(STEPS, 0, 0, 15 * MS);
+    struct ana_job *job = run((struct plan){.steps = STEPS, .each = 40, .calls_ns = 15 * MS});
     struct ana_summary s = folder_summary(job);
     int64_t most_ns = 0;
     for (size_t i = 0; i < s.price_count; i++)
@@ -70,9 +79,13 @@ static void check_prices(void)
 
 int main(void)
 {
-    check_headline("late twice, by less than all wait for processors", STEPS, 100 * MS, "4 ranks share 2 processors");
-    check_headline("late twice, by more", STEPS, 2000 * MS, "rank 3 ");
-    check_headline("for less than a quarter of a second", 10, 0, "4 ranks share 2 processors");
+    check_headline("late twice, by less than all wait for processors",
+                   (struct plan){STEPS, 40, 30 * MS, 100 * MS, 0, false}, "4 ranks share 2 processors");
+    check_headline("late twice, by more", (struct plan){STEPS, 40, 30 * MS, 2000 * MS, 0, false}, "rank 3 ");
+    check_headline("for less than a quarter of a second", (struct plan){10, 40, 30 * MS, 0, 0, false},
+                   "4 ranks share 2 processors");
+    check_headline("a price above all waiting for processors", (struct plan){STEPS, 3, 0, 25 * MS, 0, true},
+                   "all lose 22.4% waiting in MPI_Allreduce: rank 0 comes last, held up by others before; rank 2, ");
     check_prices();
     return check_result();
 }
