@@ -16,6 +16,7 @@
 #define PERIODIC     0.8  /* share of their distances that must be equal */
 #define LEFT_MOST    10   /* times the usual iterations of a loop: more between them, and it is phases of a program */
 #define USUAL_PART   0.01 /* share of a loop's time that its usual iterations have; under load time slices have most */
+#define SETUP_PART   0.5  /* share of the run that iterations between queries have, if they are the program's loop */
 #define UNEVEN       0.8  /* share of the most iterations of a rank that each must have */
 #define LONG_OFTEN   0.2  /* share of a loop's iterations: more are a part of a step that a step has several times */
 
@@ -315,16 +316,23 @@ static void find_marks(const struct look *l, struct ana_iter *iter, const struct
     }
 }
 
-/* Whether all calls that end iterations of a level ask for properties of a communicator, as MPI_Comm_rank: libraries do
- * so while they set up, not in the loop of a program. */
-static bool is_setup(const struct look *l, const struct ana_loop_level *level)
+static bool is_query(const struct look *l, uint32_t place)
 {
-    for (size_t i = 0; i < ANA_LOOP_ENDS && level->place[i]; i++) {
-        const struct ana_why_place *place = ana_map_value(&l->why->places, level->place[i] - 1);
-        if (ana_job_members(l->job)->call[place->call].opclass != TRC_OP_COMM)
+    const struct ana_why_place *of = ana_map_value(&l->why->places, place - 1);
+    return ana_job_members(l->job)->call[of->call].opclass == TRC_OP_COMM;
+}
+
+/* Returns whether all calls that end iterations of a level query a communicator, as MPI_Comm_rank, and its iterations
+ * have no other calls, or less than SETUP_PART of the run: libraries do so during their set-up. */
+static bool is_setup(const struct look *l, const struct ana_loop *loop, const struct ana_loop_level *level)
+{
+    bool alone = true;
+    for (size_t i = 0; i < ANA_LOOP_ENDS && level->place[i]; i++)
+        if (!is_query(l, level->place[i]))
             return false;
-    }
-    return true;
+    for (size_t i = 0; i < l->loops.nodes; i++)
+        alone &= !ana_loop_has(&loop->in, i) || is_query(l, l->loops.node[i].place);
+    return alone || (double)level->count * level->usual_ns < SETUP_PART * (double)ana_job_info(l->job).elapsed_ns;
 }
 
 /* Whether all ranks come to the end of a level's iterations, but some far more often than others: the n-th iteration of
@@ -408,7 +416,7 @@ bool ana_iterations_find(struct ana_job *job, const struct ana_selection *view, 
         add_medians(&l, level, at);
         ana_segment_end_of(job, l.why, level->place[0], &level->end);
         ok = add_slowest(&l, view, at, level, &is_main);
-        is_main = is_main && !is_setup(&l, level) && !(whole && is_uneven(&l, at));
+        is_main = is_main && !is_setup(&l, &l.loops.level[i], level) && !(whole && is_uneven(&l, at));
         found_is_loop |= is_main && i == l.loops.iteration;
         out->levels += is_main;
         if (!is_main) {

@@ -122,11 +122,11 @@ static void check_thrice(void)
     folder_remove();
 }
 
-/* A rank makes one of these calls `times` times, 1 ms apart. */
-static void call_often(struct planted *p, int rank, enum tb_call call, int times)
+/* Makes a rank call one of these `times` times, 1 ms apart. */
+static void call_often(struct planted *p, int rank, enum tb_call call, uint64_t site, int times)
 {
     struct trc_sig sig = tb_sig(call);
-    sig.site = 0x60;
+    sig.site = site;
     for (int i = 0; i < times; i++) {
         tb_event(p->tb[rank], 0, &sig, p->at[rank], p->at[rank] + 10 * US, (struct tb_more){0});
         p->at[rank] += MS;
@@ -139,11 +139,33 @@ static void check_none(const char *name, enum tb_call call, int more, size_t lev
 {
     struct planted p = planted_begin("none", RANKS);
     for (int r = 0; r < RANKS; r++)
-        call_often(&p, r, call, 40 + more * r);
+        call_often(&p, r, call, 0x60, 40 + more * r);
     struct ana_job *job = planted_open(&p);
     struct ana_summary s = folder_summary(job);
     CHECK(s.iterations.levels == levels && (levels || !s.iterations.loop->count), "%s: %zu levels", name,
           s.iterations.levels);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Each iteration queries its communicator once, and then sends two messages. */
+static void check_queries(void)
+{
+    enum { QUERIES = 60 };
+    struct planted p = planted_begin("queries", RANKS);
+    for (int r = 0; r < RANKS; r++)
+        for (int i = 0; i < QUERIES; i++) {
+            call_often(&p, r, TB_COMM_RANK, 0x60, 1);
+            call_often(&p, r, TB_ISEND, 0x70, 2);
+        }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    bool found = false;
+    for (size_t i = 0; i < s.iterations.levels; i++)
+        found |= s.iterations.loop[i].count == QUERIES;
+    CHECK(found, "%zu levels, the first with %llu iterations", s.iterations.levels,
+          (unsigned long long)s.iterations.loop->count);
     ana_summary_free(&s);
     ana_job_close(job);
     folder_remove();
@@ -171,7 +193,7 @@ static void check_bursts(int64_t between_ns, size_t levels)
     folder_remove();
 }
 
-/* An iteration of 100 us that takes `more_ns` more on one rank, of which ranks wait `queued_us` for a processor. */
+/* Checks an iteration of 100 us that is `more_ns` longer on one rank; each rank waits `queued_us` for a processor. */
 static void check_slice(const char *name, int64_t more_ns, int64_t queued_us, bool is_slow)
 {
     struct planted p = planted_begin("slice", RANKS);
@@ -247,6 +269,7 @@ int main(void)
     check_none("neighbours on levels of a grid", TB_ISEND, 20, 0);
     check_none("equally many", TB_ISEND, 0, 1);
     check_none("queries", TB_COMM_RANK, 0, 0);
+    check_queries();
     check_bursts(10 * MS, 1);
     check_bursts(2000 * MS, 0);
     check_slice("a time slice", 24 * MS, 10000, false);
