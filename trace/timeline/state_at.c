@@ -180,9 +180,11 @@ static void add_waits(const struct ana_job *job, size_t index, const struct foun
 /* Returns why nothing is known of a time; NULL: it is known. */
 static const char *why_unknown(const struct ana_job *job, size_t index, const struct around *a)
 {
-    const struct ana_rank *rank = &ana_job_members(job)->process[index].rank;
+    const struct ana_process *process = &ana_job_members(job)->process[index];
+    const struct ana_rank *rank = &process->rank;
     return covers(&a->call, a->at_ns)                               ? NULL
            : a->at_ns < rank->begin_ns                              ? "before the rank's trace begins"
+           : a->at_ns > rank->end_ns && process->alive              ? "nothing is recorded yet"
            : a->at_ns > rank->end_ns                                ? "after the rank's trace ends"
            : a->at_ns < ana_known_time(job, index).begin_ns         ? "records of that time were overwritten"
            : ana_off_within(job, index, a->at_ns, a->at_ns + 1) > 0 ? "recording was off"

@@ -230,6 +230,22 @@ static void moments(void)
     folder_remove();
 }
 
+/* A time after the last record of a rank that runs. */
+static void moment_to_come(void)
+{
+    folder_make("two");
+    struct two two = two_ranks();
+    tb_running(two.rank[0], 3000000);
+    folder_this_process(two.rank[0]);
+    two_write(two);
+    struct ana_job *job = folder_open();
+    ana_job_advance(job, 0);
+    struct ana_state_at m;
+    CHECK(!ana_state_at(job, 0, 1ll << 60, &m) && strstr(m.unknown, "yet"), "%s", m.unknown);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* A TSC of three ticks a ns on one rank, nonblocking calls, several threads, polls, a communicator of its own. */
 static void other_kinds_of_calls(void)
 {
@@ -328,6 +344,7 @@ int main(void)
     many_bytes();
     over_time();
     moments();
+    moment_to_come();
     other_kinds_of_calls();
     return check_result();
 }
