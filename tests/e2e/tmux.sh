@@ -149,10 +149,10 @@ start 80 24 LC_ALL=C.UTF-8 NO_COLOR=1; await 'qQuit'; key 4; await 'sender'
 ! pane capture-pane -e -p -t t | grep -qE $'\e\\[([0-9;]*;)?[34][0-7]'; result $? "NO_COLOR: no colours" "colours"
 # With many colours the ground of a cell says what it is; where there are few, its letter does.
 start 80 24 LC_ALL=C.UTF-8 TERM=screen-256color; await 'qQuit'; key 6; await 'rank +00:' && await 'other MPI'
-! shows ' +0 +m*(W|m)(W|m)'; result $? "256 colours: no letters in the timeline" "letters"
+! shows '^ +0 .*(W|m)(W|m)'; result $? "256 colours: no letters in the timeline" "letters"
 for few in TERM=screen NO_COLOR=1; do
     start 80 24 LC_ALL=C.UTF-8 "$few"; await 'qQuit'; key 6; await 'rank +00:'
-    await ' +0 +m*(W|m)(W|m)'; result $? "$few: letters in the timeline" "none"
+    await '^ +0 .*(W|m)(W|m)'; result $? "$few: letters in the timeline" "none"
 done
 start 80 24 LC_ALL=C.UTF-8 TERM=vt100; await 'qQuit'; result $? "vt100" "not shown"
 for name in xterm-kitty no-such-terminal; do
