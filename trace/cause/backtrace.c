@@ -48,7 +48,7 @@ struct ana_backtrace {
     uint32_t index, number;         /* present end of the way */
     uint32_t hops, added, pieces;   /* number of hops; hops added to piece[].ns; pieces */
     uint16_t *of_segment, *of_rank; /* piece of each segment; of each rank's time in calls, and unknown */
-    struct of_waiter *waiter;       /* by segment kind */
+    struct of_waiter *waiter;       /* index: segment kind */
     uint64_t wait;                  /* number of the wait followed */
     size_t segments, segment_kinds; /* allocated lengths */
     struct charge *charge;

@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_from
     return ana_step_at(causes, *index, *number);
 }
 
-/* Follows a step back to what it waited for, the usual way. */
+/* Follows a step back: to the call that ended its polls, or else to the step before or the end of its wait. */
 static inline __attribute__((always_inline)) struct ana_cause_step *ana_hop_back(const struct ana_causes *causes,
                                                                                  const struct ana_cause_step *step,
                                                                                  uint32_t *index, uint32_t *number,

@@ -33,7 +33,7 @@ static void set_scenario(struct ana_cause_place *place, uint32_t scenario)
     place->calls = (ana_pair){scenario == ANA_SCENARIO_CALLS, scenario == ANA_SCENARIO_CALLS + 1};
 }
 
-/* Sets how far ahead a scenario is to that of another, before something more is taken out in it; itself: to zero. */
+/* Copies the lead of another scenario into one, before more is taken out there; of itself: sets it to zero. */
 static void set_ahead(struct ana_causes *causes, uint32_t scenario, uint32_t like)
 {
     struct ana_replay *replay = causes->replay;
@@ -154,8 +154,8 @@ static void choose_ranks(struct ana_causes *causes, uint32_t scenario, const str
     *of = (struct ana_scenario){rival->what, siblings, of->then && of->what == rival->what, usual_ns, rival->cost_ns};
 }
 
-/* Puts the ranks that come next into ANA_SCENARIO_SECOND, where the late ones of the segment kind in `first` are
- * mended, too: ranks that take about as much longer than the rest as the worst of these. */
+/* Puts the next ranks into ANA_SCENARIO_SECOND, together with the late ones of the segment kind in `first`: ranks that
+ * take about as much longer than the rest as the worst of these. */
 static void choose_second(struct ana_causes *causes, uint32_t first, uint32_t what, const struct usual *take,
                           double *room)
 {

@@ -12,7 +12,7 @@
 /* A rank on its way through the events. */
 struct lane {
     uint64_t ends;             /* calls that end iterations, so far */
-    struct ana_iter_again end; /* these calls; none: its iterations are those of the first rank that has some */
+    struct ana_iter_again end; /* calls that end iterations; none: the iterations of the first rank with some apply */
     struct ana_portion_usage usage;
 };
 

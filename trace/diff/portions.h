@@ -66,10 +66,10 @@ struct ana_portions {
     size_t regions;
 };
 
-/* What ends the iterations of a job. */
+/* Calls that end the iterations of a job. */
 struct ana_portion_end {
     uint32_t place;                        /* number of the place, as above; 0: there is no loop */
-    const struct ana_iteration_mark *mark; /* of each rank: the calls there that do; NULL: all */
+    const struct ana_iteration_mark *mark; /* index: rank; the calls there that end one; NULL: all */
 };
 /* Reads the events of a selection again and fills *out.  False: out of memory.  Free with ana_portions_free either
  * way. */

@@ -140,7 +140,7 @@ void ana_iter_free(struct ana_iter *iter);
 /* Looks up what all events of the signature share, into event->use; after ana_why_use.  `file`: the rank's. */
 void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event,
                   const struct trc_file *file);
-/* Number that tells the calls of a signature from others at one place: of size, tag and callers. */
+/* Returns a number for size, tag and callers of a signature, by which calls at one place differ. */
 uint32_t ana_iter_size(const struct ana_event *event, const struct trc_file *file);
 /* Adds the facts to the marks: for the queue of facts (ana_queue_add_consumer). */
 ana_queue_consume ana_iter_consume;
@@ -234,7 +234,7 @@ struct ana_iter_again {
 };
 /* The calls of a mark or kind by its number, from the first event on. */
 struct ana_iter_again ana_iter_again(const struct ana_iter *iter, uint32_t mark);
-/* Returns whether the next call of the rank, at the place of mark `at`, is one of them. */
+/* Returns whether the next call of the rank, at the place of mark `at`, belongs to the mark or kind. */
 bool ana_iter_is_again(struct ana_iter_again *again, const struct ana_iter *iter, uint32_t at, uint32_t thread,
                        uint32_t size);
 

@@ -129,8 +129,7 @@ static inline __attribute__((always_inline)) void process_each(struct ana_job *j
         }
 }
 
-/* Processes events, and emits the progress after every SETTLE of them, however many come at once: the results depend
- * on the moment. */
+/* Processes events, and emits the progress after each SETTLE events, also of a longer array: results depend on it. */
 void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n)
 {
     for (struct ana_event *const *stop = e + n; e < stop;) {

@@ -5,9 +5,9 @@
 #include "trace/job/job.h"
 #include "trace/relations/parts.h"
 
-/* Makes threads read the events of the job, as far as ana_job_set_workers allows for enough of them.  Nothing is done
- * for a job that still runs, or after the first ana_job_advance.  From then on until ana_job_advance returns 1 the
- * caller does not refresh the job.  False: out of memory. */
+/* Makes threads read the events of the job, if ana_job_set_workers allows enough threads.  Does nothing for a job that
+ * still runs, or after the first ana_job_advance.  From then on until ana_job_advance returns 1 the caller does not
+ * refresh the job.  False: out of memory. */
 bool ana_job_read_by_threads(struct ana_job *job);
 
 /* Input of another process that reads a part of this job: its files, and the fit of their clocks. */

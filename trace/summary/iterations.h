@@ -33,7 +33,7 @@ struct ana_slow_iteration {
 #define ANA_LOOP_ENDS 16u /* places that are called once in each iteration, at most */
 struct ana_loop_level {
     struct ana_segment_end end;    /* the call that ends an iteration */
-    uint32_t place[ANA_LOOP_ENDS]; /* its place in trace/why, + 1, then others that do as well; 0: no more */
+    uint32_t place[ANA_LOOP_ENDS]; /* place of `end` in trace/why, + 1, then equivalent places; 0: no more */
     bool is_kind;                  /* only some calls at the place end iterations */
     uint64_t count;                /* iterations that ended, of the rank with most */
     double median_ns, own_ns;      /* median of an iteration; of its time outside calls; NAN: unknown */

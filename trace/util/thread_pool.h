@@ -1,5 +1,4 @@
-/* Work for threads other than the caller's: queues of items, each taken in order, and parts of one piece of
- * work.
+/* Thread pool: queues whose items are processed in order, and pieces of work in parts.
  *
  * The thread that fills a queue writes items of one size into blocks; a full block is taken by one call of each
  * consumer, by another thread or, where there is none, by the caller itself.  Either way the same items come in the

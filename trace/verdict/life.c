@@ -174,8 +174,8 @@ static void explain_life(struct ana_case *c, enum ana_life sign, const enum ana_
              .time = longest == INT64_MAX ? 0 : longest);
 }
 
-/* Returns a rank at work outside MPI, which those that stand there may wait for: by shared memory, a socket, a file.
- * SIZE_MAX: none.  A limit that was asked for is one for such waits, too. */
+/* Returns a rank at work outside MPI: idle ranks there may wait for it by shared memory, a socket or a file.  SIZE_MAX:
+ * none, or the user has set a limit, which holds for such waits, too. */
 static size_t find_at_work(struct ana_case *c)
 {
     double bytes;

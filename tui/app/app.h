@@ -164,7 +164,7 @@ int tui_app_wheel(struct tui_app *app, int turn, int x, int y, bool control);
 struct ana_selection tui_app_selection(const struct tui_app *app);
 
 #define TUI_SCROLLED_NS 60000000000LL
-/* Whether the timeline shows the last minute of a job that runs, of which all time is selected. */
+/* Returns whether the timeline shows the last minute: the job runs, and no window is selected. */
 bool tui_app_scrolls(const struct tui_app *app);
 
 /* Begin and end of the time in view, in ns of job time: all of the job or a part of it, and never empty.  The timeline

@@ -24,7 +24,7 @@ struct seen {
     char polls[40]; /* call that it was in in some look, and asks for messages again and again; "": none */
     bool strays;    /* it was in several functions of the program */
     double cpu_s;   /* processor time in a second */
-    bool stopped;   /* by a signal */
+    bool stopped;   /* the process is stopped by a signal */
     bool shown;
 };
 
@@ -230,8 +230,7 @@ static const char *find_meeting(const struct seen *rank, size_t n)
         size_t count = 0;
         for (size_t k = 0; k < n; k++)
             count += !is_moving(&rank[k]) && is_in(&rank[k], call);
-        if (count >= most &&
-            count > 1) { /* of calls with as many the one without rank 0, which often has its own way */
+        if (count >= most && count > 1) { /* equal counts: the later ranks' call, since rank 0 often differs */
             most = count;
             memcpy(best, call, sizeof best);
         }
@@ -288,7 +287,7 @@ static const struct seen *find_largest(const struct seen *rank, size_t n, size_t
     return best;
 }
 
-/* Prints ranks that are all inside one collective call, of which some have come to it elsewhere in the program. */
+/* Prints that all ranks are inside one collective call, and the ranks that called it elsewhere in the program. */
 static void print_met(const struct seen *rank, size_t n, const char *meeting)
 {
     char who[160], where[300];

@@ -11,7 +11,7 @@ struct own {
 
 TUI_STATE(INSPECT)
 
-enum { LINE_COLUMNS = 12 }; /* ":1234" and some room */
+enum { LINE_COLUMNS = 12 }; /* columns for ":1234" and a margin */
 
 /* Returns the last part of a text that has `room` columns with an ellipsis before it. */
 static const char *keep_end(const char *text, int room)

@@ -23,8 +23,8 @@ static const struct ana_slow_iteration *find_slow(const struct tui_app *app)
 {
     const struct ana_iterations *of = &app->summary.iterations;
     const struct ana_loop_level *loop = &of->loop[of->level];
-    const bool is_told = app->has_summary && of->levels && loop->slow_count && ana_iteration_is_slow(loop, loop->slow);
-    return is_told ? loop->slow : NULL;
+    const bool is_shown = app->has_summary && of->levels && loop->slow_count && ana_iteration_is_slow(loop, loop->slow);
+    return is_shown ? loop->slow : NULL;
 }
 
 int tui_price_lines(const struct tui_app *app)

@@ -54,16 +54,24 @@ static void leave_finalizing(struct tb *tb, int r, const char *stack)
     tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_EXIT, .flags = TRC_STACK_CLOSING}, "");
 }
 
+/* Makes a rank that runs after a first barrier; *sig: a further one. */
+static struct tb *begin_rank(int r, struct trc_sig *sig)
+{
+    struct tb *tb = tb_new(r, RANKS);
+    *sig = tb_sig(TB_BARRIER);
+    sig->comm = TB_WORLD;
+    sig->flags = TRC_SIG_COLL;
+    tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
+    tb_running(tb, 8 * S);
+    return tb;
+}
+
 static void make(size_t k)
 {
     folder_make("exits");
     for (int r = 0; r < RANKS; r++) {
-        struct tb *tb = tb_new(r, RANKS);
-        struct trc_sig sig = tb_sig(TB_BARRIER);
-        sig.comm = TB_WORLD;
-        sig.flags = TRC_SIG_COLL;
-        tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
-        tb_running(tb, 8 * S);
+        struct trc_sig sig;
+        struct tb *tb = begin_rank(r, &sig);
         if (cases[k].stack && r != 2)
             leave_finalizing(tb, r, cases[k].stack);
         if (!cases[k].stack && r != 2)
@@ -145,12 +153,8 @@ static void make_seen(const int64_t *at)
 {
     folder_make("seen");
     for (int r = 0; r < RANKS; r++) {
-        struct tb *tb = tb_new(r, RANKS);
-        struct trc_sig sig = tb_sig(TB_BARRIER);
-        sig.comm = TB_WORLD;
-        sig.flags = TRC_SIG_COLL;
-        tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
-        tb_running(tb, 8 * S);
+        struct trc_sig sig;
+        struct tb *tb = begin_rank(r, &sig);
         if (r != 2)
             tb_inside(tb, 0, &sig, 3 * S, 1);
         tb_head(tb)->end.ticks = at[r] ? tb_ticks(tb, 8 * S + at[r]) : 0;

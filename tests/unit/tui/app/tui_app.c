@@ -187,7 +187,7 @@ static void new_indices(void)
 {
     start(4, true);
     tui_app_choose_rank(&app, 1);
-    app.rank[1].rank = 3; /* as if rank 3 had been the second one so far */
+    app.rank[1].rank = 3; /* rank 3 was the second one so far */
     app.rank[1].pid = app.rank[3].pid;
     app.generation--;
     look_again();
