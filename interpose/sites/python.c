@@ -11,25 +11,30 @@
 
 #define PYTHREADS 512u
 #define FRAMES    100u
-#define LINES_MAX 65536u
 
 struct ipo_python ipo_python;
 
-/* Linux threads and the interpreter's thread states, for the snapshot under way. */
-static struct {
-    uint32_t tid;
-    bool gil;
-    uint64_t state;
-} thread[PYTHREADS];
-static unsigned threads;
+/* Threads of the snapshot under way. */
+static struct trc_python_thread thread[PYTHREADS];
+static size_t threads;
+
+static bool read_own(const struct trc_python *python, uint64_t address, void *out, size_t size)
+{
+    (void)python;
+    return ipo_safe_read(address, out, size);
+}
 
 void ipo_python_find(void)
 {
-    if (ipo_python.runtime)
+    if (ipo_python.of.runtime)
         return;
     const char *(*version)(void) = (const char *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "Py_GetVersion");
-    uint64_t runtime = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "_PyRuntime");
-    if (!version || !runtime)
+    struct trc_python found = {
+        .read = read_own,
+        .runtime = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "_PyRuntime"),
+        .code_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type"),
+    };
+    if (!version || !found.runtime)
         return;
     const char *text = version();
     unsigned minor = 0;
@@ -40,11 +45,10 @@ void ipo_python_find(void)
     size_t n = strcspn(text, " ");
     n = n < sizeof ipo_python.version - 1 ? n : sizeof ipo_python.version - 1;
     memcpy(ipo_python.version, text, n);
-    if (!ipo_python_layout(minor, runtime, &ipo_python.layout))
+    if (!trc_python_know(&found, minor))
         return;
-    ipo_python.code_type = (uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "PyCode_Type");
     ipo_python.this_thread = (void *(*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    ipo_python.runtime = runtime;
+    ipo_python.of = found;
 }
 
 const char *ipo_python_version(void)
@@ -52,285 +56,29 @@ const char *ipo_python_version(void)
     return ipo_python.version;
 }
 
-/* ---- objects ----------------------------------------------------------------------------------------------------- */
-
-static size_t put_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | (c >> 18 & 7));
-    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
-
-/* A str as UTF-8; of a long one the end is kept, which says more of a path. */
-static bool read_string(uint64_t object, char *out, size_t size)
-{
-    const struct ipo_python_layout *l = &ipo_python.layout;
-    struct {
-        uint64_t count, type, length, hash;
-        uint32_t state;
-    } head;
-    if (!ipo_safe_read(object, &head, sizeof head) || head.length > 65536)
-        return false;
-    /* Bits of the state: 2 interned, 3 kind, 1 compact, 1 ascii. */
-    unsigned kind = head.state >> 2 & 7, compact = head.state >> 5 & 1, ascii = head.state >> 6 & 1;
-    if (!compact || (kind != 1 && kind != 2 && kind != 4))
-        return false;
-    size_t room = (size - 1) / (ascii ? 1 : kind == 1 ? 2 : kind == 2 ? 3 : 4), n = (size_t)head.length, at = 0;
-    uint64_t data = object + (ascii ? l->ascii : l->compact);
-    if (n > room) {
-        data += (n - room) * kind;
-        n = room;
-    }
-    for (size_t i = 0; i < n;) {
-        uint8_t part[512];
-        size_t some = n - i < sizeof part / kind ? n - i : sizeof part / kind;
-        if (!ipo_safe_read(data + i * kind, part, some * kind))
-            return false;
-        for (size_t k = 0; k < some; k++) {
-            uint32_t c = part[k * kind];
-            if (kind == 2)
-                c |= (uint32_t)part[k * 2 + 1] << 8;
-            else if (kind == 4)
-                memcpy(&c, part + k * 4, 4);
-            at += put_utf8(out + at, c);
-        }
-        i += some;
-    }
-    out[at] = 0;
-    return true;
-}
-
-/* ---- lines ------------------------------------------------------------------------------------------------------- */
-
-/* A bytes object that is read piece by piece. */
-struct table {
-    uint64_t at, end, have_end;
-    uint8_t part[256];
-    uint64_t part_at;
-};
-static int read_byte(struct table *t)
-{
-    if (t->at >= t->end)
-        return -1;
-    if (t->at >= t->have_end) {
-        size_t n = t->end - t->at < sizeof t->part ? (size_t)(t->end - t->at) : sizeof t->part;
-        if (!ipo_safe_read(t->at, t->part, n))
-            return -1;
-        t->part_at = t->at;
-        t->have_end = t->at + n;
-    }
-    return t->part[t->at++ - t->part_at];
-}
-static int32_t read_varint(struct table *t)
-{
-    uint32_t value = 0;
-    for (unsigned shift = 0; shift < 30; shift += 6) {
-        int byte = read_byte(t);
-        if (byte < 0)
-            break;
-        value |= (uint32_t)(byte & 63) << shift;
-        if (!(byte & 64))
-            break;
-    }
-    return (int32_t)value;
-}
-static int32_t read_signed(struct table *t)
-{
-    uint32_t value = (uint32_t)read_varint(t);
-    return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
-}
-
-/* Python 3.11 on: each entry covers some code units and says how the line changes. */
-static int32_t find_line_in_entries(struct table *t, int32_t line, uint64_t index)
-{
-    uint64_t place = 0;
-    int32_t known = line;
-    for (int first; (first = read_byte(t)) >= 0;) {
-        unsigned code = (unsigned)first >> 3 & 15, length = ((unsigned)first & 7) + 1;
-        bool none = code == 15;
-        if (code == 14) {
-            line += read_signed(t);
-            read_varint(t);
-            read_varint(t);
-            read_varint(t);
-        } else if (code == 13) {
-            line += read_signed(t);
-        } else if (code >= 10 && !none) {
-            line += (int32_t)code - 10;
-            read_byte(t);
-            read_byte(t);
-        } else if (!none) {
-            read_byte(t);
-        }
-        known = none ? known : line;
-        place += length;
-        if (index < place)
-            break;
-    }
-    return known;
-}
-
-/* 3.10: pairs of bytes covered and change of line; -128: no line.  Before: change of place, then of line. */
-static int32_t find_line_in_pairs(struct table *t, int32_t line, uint64_t place_wanted, bool before_310)
-{
-    uint64_t place = 0;
-    for (;;) {
-        int step = read_byte(t), change = read_byte(t);
-        if (step < 0 || change < 0)
-            return line;
-        int32_t delta = (int8_t)change;
-        if (before_310) {
-            place += (uint64_t)step;
-            if (place > place_wanted)
-                return line;
-            line += delta;
-        } else {
-            line += delta == -128 ? 0 : delta;
-            place += (uint64_t)step;
-            if (place > place_wanted)
-                return line;
-        }
-    }
-}
-
-static int32_t find_line(uint64_t code, uint64_t at)
-{
-    const struct ipo_python_layout *l = &ipo_python.layout;
-    int32_t first = 0;
-    uint64_t bytes = ipo_safe_read_word(code + l->code_lines), size = ipo_safe_read_word(bytes + 16);
-    if (!ipo_safe_read(code + l->code_first_line, &first, sizeof first) || size > LINES_MAX * 16)
-        return 0;
-    struct table t = {.at = bytes + 32, .end = bytes + 32 + size};
-    if (l->minor >= 11) {
-        uint64_t begin = code + l->code_bytes;
-        return find_line_in_entries(&t, first, at < begin ? 0 : (at - begin) / 2);
-    }
-    int32_t index = (int32_t)at;
-    if (index < 0)
-        return first;
-    return find_line_in_pairs(&t, first, l->minor == 10 ? (uint64_t)index * 2 : (uint64_t)index, l->minor < 10);
-}
-
-/* ---- frames ------------------------------------------------------------------------------------------------------ */
-
-uint64_t ipo_python_top(uint64_t state)
-{
-    const struct ipo_python_layout *l = &ipo_python.layout;
-    uint64_t frame = ipo_safe_read_word(state + l->thread_frame);
-    return frame && (l->minor == 11 || l->minor == 12) ? ipo_safe_read_word(frame + l->cframe) : frame;
-}
-
-bool ipo_python_code(uint64_t frame, uint64_t *code, uint64_t *at)
-{
-    const struct ipo_python_layout *l = &ipo_python.layout;
-    uint8_t owner = 0;
-    *code = ipo_safe_read_word(frame + l->frame_code) & ~(uint64_t)(l->minor >= 14 ? 3 : 0); /* tagged */
-    if (l->frame_owner && (!ipo_safe_read(frame + l->frame_owner, &owner, 1) || owner >= 3))
-        return false; /* the C stack's own */
-    if (!*code || ipo_safe_read_word(*code + 8) != ipo_python.code_type)
-        return false;
-    if (l->minor >= 11) {
-        *at = ipo_safe_read_word(frame + l->frame_at);
-    } else {
-        int32_t index = -1;
-        ipo_safe_read(frame + l->frame_at, &index, sizeof index);
-        *at = (uint64_t)(int64_t)index;
-    }
-    return true;
-}
-
-uint64_t ipo_python_back(uint64_t frame)
-{
-    return ipo_safe_read_word(frame + ipo_python.layout.frame_back);
-}
-
-bool ipo_python_describe(uint64_t code, uint64_t at, struct ipo_python_place *out)
-{
-    const struct ipo_python_layout *l = &ipo_python.layout;
-    if (!read_string(ipo_safe_read_word(code + l->code_name), out->function, sizeof out->function) ||
-        !read_string(ipo_safe_read_word(code + l->code_file), out->file, sizeof out->file))
-        return false;
-    out->line = find_line(code, at);
-    return true;
-}
-
-/* ---- threads ----------------------------------------------------------------------------------------------------- */
-
-/* Before 3.11 the interpreter knows only the address of the C library's descriptor of the thread, which holds the
- * thread's id somewhere near its start: the first number that is the id of a thread of this process. */
-static uint32_t find_tid(uint64_t descriptor, const uint32_t *tid, unsigned count)
-{
-    uint32_t words[512];
-    size_t n = ipo_safe_read_some(descriptor, words, sizeof words) / 4;
-    for (size_t i = 16; i < n; i++)
-        for (unsigned k = 0; words[i] && k < count; k++)
-            if (words[i] == tid[k])
-                return words[i];
-    return 0;
-}
-
-static uint64_t find_gil_holder(uint64_t interp)
-{
-    const struct ipo_python_layout *l = &ipo_python.layout;
-    if (l->minor <= 11)
-        return ipo_safe_read_word(ipo_python.runtime + l->gil);
-    uint64_t gil = ipo_safe_read_word(interp + l->gil);
-    int32_t locked = 0;
-    /* struct _gil_runtime_state: interval, last_holder, locked */
-    return gil && ipo_safe_read(gil + 16, &locked, sizeof locked) && locked == 1 ? ipo_safe_read_word(gil + 8) : 0;
-}
-
 void ipo_python_begin(const uint32_t *tid, unsigned count)
 {
-    const struct ipo_python_layout *l = &ipo_python.layout;
     threads = 0;
-    for (unsigned i = 0; !ipo_python.runtime && ipo_module(i); i++)
+    for (unsigned i = 0; !ipo_python.of.runtime && ipo_module(i); i++)
         if (strstr(ipo_module(i)->path, "libpython")) { /* embedded later than MPI_Init */
             ipo_python_find();
             break;
         }
-    if (!ipo_python.runtime)
-        return;
-    uint64_t interp = ipo_safe_read_word(ipo_python.runtime + l->interp);
-    for (unsigned i = 0; interp && i < 64; i++, interp = ipo_safe_read_word(interp + l->interp_next)) {
-        uint64_t holder = find_gil_holder(interp), state = ipo_safe_read_word(interp + l->interp_threads);
-        for (; state && threads < PYTHREADS; state = ipo_safe_read_word(state + l->thread_next)) {
-            uint64_t word = ipo_safe_read_word(state + (l->thread_native ? l->thread_native : l->thread_pthread));
-            thread[threads].tid = l->thread_native ? (uint32_t)word : find_tid(word, tid, count);
-            thread[threads].state = state;
-            thread[threads].gil = state == holder;
-            threads++;
-        }
-    }
+    if (ipo_python.of.runtime)
+        threads = trc_python_threads(&ipo_python.of, tid, count, thread, PYTHREADS);
 }
 
 void ipo_python_stack(uint32_t tid, bool *gil, ipo_line put_line)
 {
-    static struct ipo_python_place here;
-    for (unsigned i = 0; i < threads; i++) {
+    static struct trc_python_place here;
+    const struct trc_python *p = &ipo_python.of;
+    for (size_t i = 0; i < threads; i++) {
         if (thread[i].tid != tid)
             continue;
-        *gil |= thread[i].gil;
-        uint64_t frame = ipo_python_top(thread[i].state), code, at;
-        for (unsigned n = 0; frame && n < FRAMES; n++, frame = ipo_python_back(frame)) {
-            if (!ipo_python_code(frame, &code, &at) || !ipo_python_describe(code, at, &here))
+        *gil |= thread[i].has_gil;
+        uint64_t frame = trc_python_top(p, thread[i].state), code, at;
+        for (unsigned n = 0; frame && n < FRAMES; n++, frame = trc_python_back(p, frame)) {
+            if (!trc_python_code(p, frame, &code, &at) || !trc_python_describe(p, code, at, &here))
                 continue;
             struct ipo_text line = {0};
             ipo_text_add_number(&line, here.line > 0 ? (uint64_t)here.line : 0);

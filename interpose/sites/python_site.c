@@ -27,7 +27,7 @@ static uint64_t load_word(uint64_t address)
 /* The frame that a thread state runs; 0: none. */
 static uint64_t find_top(void)
 {
-    const struct ipo_python_layout *l = &ipo_python.layout;
+    const struct trc_python_layout *l = &ipo_python.of.layout;
     uint64_t state = (uint64_t)(uintptr_t)ipo_python.this_thread();
     uint64_t frame = state ? load_word(state + l->thread_frame) : 0;
     return frame && (l->minor == 11 || l->minor == 12) ? load_word(frame + l->cframe) : frame;
@@ -36,7 +36,7 @@ static uint64_t find_top(void)
 /* Reads the innermost frame of a Python function from *frame on; *frame becomes its caller.  False: there is none. */
 static bool read_frame(uint64_t *frame, uint64_t *code, uint64_t *at)
 {
-    const struct ipo_python_layout *l = &ipo_python.layout;
+    const struct trc_python_layout *l = &ipo_python.of.layout;
     for (int tries = 0; *frame && tries < 8; tries++) {
         uint64_t here = *frame;
         *frame = load_word(here + l->frame_back);
@@ -53,9 +53,9 @@ static bool read_frame(uint64_t *frame, uint64_t *code, uint64_t *at)
 
 static __attribute__((noinline, cold)) bool name_site(uint64_t site, uint64_t code, uint64_t at)
 {
-    struct ipo_python_place place;
+    struct trc_python_place place;
     struct ipo_text text = {0};
-    if (!ipo_python_describe(code, at, &place))
+    if (!trc_python_describe(&ipo_python.of, code, at, &place))
         return false;
     ipo_text_add(&text, place.function);
     text.used++;

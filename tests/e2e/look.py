@@ -1,7 +1,7 @@
 # timeout: 200
 # waits
-"""hpctop look: jobs that were not recorded, read from outside: who has not come, and where each rank is; no healthy one is
-said to hang, and each goes on as it did."""
+"""hpctop look: jobs that were not recorded, read from outside: who has not come, and where each rank is, in C and in
+Python; no healthy one is said to hang, and each goes on as it did."""
 import os
 import re
 import shutil
@@ -26,7 +26,8 @@ def processes(program):
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.path.basename(os.readlink("/proc/%s/exe" % pid)) == program and os.readlink("/proc/%s/cwd" % pid) == os.getcwd():
+            if (int(pid) != os.getpid() and os.path.basename(os.readlink("/proc/%s/exe" % pid)) == program and
+                    os.readlink("/proc/%s/cwd" % pid) == os.getcwd()):
                 found.append(int(pid))
         except OSError:
             pass
@@ -96,6 +97,73 @@ def launched_otherwise():
     stop(job)
 
 
+PYTHON = """from mpi4py import MPI
+def lose_time():
+    while True: sum(range(1000))
+def step(comm):
+    if comm.rank == 1:
+        lose_time()
+    comm.Barrier()
+step(MPI.COMM_WORLD)
+"""
+
+
+def python():
+    """Python's own functions and lines stand where the interpreter's would."""
+    if subprocess.run(["/usr/bin/python3", "-c", "import mpi4py"], stderr=subprocess.DEVNULL).returncode:
+        return skip("Python", "no mpi4py for /usr/bin/python3")
+    with open("job.py", "w") as out:
+        out.write(PYTHON)
+    interpreter = os.path.realpath("/usr/bin/python3")
+    want = r"rank 1 has not come to MPI_Barrier, where 2 of 3 ranks wait: outside MPI, on a processor \d+% of the time, at job\.py:3 in lose_time\n"
+    for look in looked_at("Python", os.path.basename(interpreter), [interpreter, "job.py"], 3):
+        r = wait_for(lambda: (lambda r: r if re.search(want, r.out) else None)(look())) or look()
+        check("Python: who has not come, and where", re.search(want, r.out), r)
+        for ranks, lines in ((r"ranks 0 and 2  MPI_Barrier", (7, 8)), (r"rank 1  outside MPI, .*", (3, 6, 8))):
+            path = "".join(r"    job\.py:%d in \S+\n" % line for line in lines)
+            check("Python: the path of " + ranks, re.search("^" + ranks + r"\n(?:    \S+\n)*" + path + "(?:\n|$)", r.out, re.M), r)
+        check("Python: no function of the interpreter", "PyEval" not in r.out and "_Py" not in r.out, r)
+
+
+WAITS = r"""
+#include <unistd.h>
+__attribute__((noinline)) int MPI_Barrier(int comm)
+{
+    for (;;)
+        pause();
+    return comm;
+}
+int main(void)
+{
+    return MPI_Barrier(0);
+}
+"""
+
+
+def many():
+    """64 processes: four looks in a second, and what is read of each is no more than of one among eight."""
+    if not shutil.which("strace"):
+        return skip("64 processes", "no strace")
+    with open("waits.c", "w") as out:
+        out.write(WAITS)
+    run(["gcc", "-g", "-O1", "-o", "waits", "waits.c"])
+    opened = {}
+    for n in (8, 64):
+        jobs = [subprocess.Popen(["./waits"], env=dict(os.environ, RANK=str(i), MASTER_PORT=str(os.getpid() * 100 + n))) for i in range(n)]
+        wait_for(lambda: len(processes("waits")) == n)
+        words = ["strace", "-f", "-e", "trace=openat,process_vm_readv", "-o", "calls", os.environ["HPCTOP"], "look", str(jobs[0].pid)]
+        r = wait_for(lambda: (lambda r: r if "all %d ranks wait in MPI_Barrier" % n in r.out else None)(run(words)))
+        check("%d processes: all are read" % n, r)
+        with open("calls") as f:
+            calls = f.read()
+        check("%d processes: four looks, and a read of memory for each" % n, calls.count("process_vm_readv(") == 4 * n, calls[-300:])
+        opened[n] = max(calls.count('"/proc/%d/' % job.pid) for job in jobs)
+        for job in jobs:
+            job.kill()
+            job.wait()
+    check("64 processes: as many files of each as of one among 8", 0 < opened[64] <= opened[8], opened)
+
+
 def nothing():
     r = hpctop("look", "1")
     check("no job", r.code == 2 and "no such job" in r.err and not r.out, r)
@@ -107,5 +175,7 @@ hangs()
 works()
 is_stopped()
 launched_otherwise()
+python()
+many()
 nothing()
 end()

@@ -40,7 +40,7 @@ def numbers(text):
 
 def named(said, ranks):
     """The ranks that the answer is about."""
-    if re.search(r"^all ranks wait in messages", said, re.M):
+    if re.search(r"^all (?:\d+ )?ranks wait in .*, perhaps ", said, re.M):
         return list(range(ranks))
     found = re.search(r"^ranks? (\d[\d,-]*(?:(?:, | and )[\d-]+)*) (?:has|have|is|are|waits?|called)\b", said, re.M)
     return numbers(found.group(1)) if found else []

@@ -1,141 +1,14 @@
 /* hpctop look [PID|JOBID|--all]: where the ranks of a job are that was not recorded, read from outside. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
-#include "tui/sources/outside.h"
-#include "tui/sources/running.h"
-#include "trace/util/now.h"
+#include "tui/commands/seen.h"
 #include "trace/util/ranges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MOST_JOBS = 64, MOST_RANKS = 4096, LOOKS = 4 };
-#define BETWEEN_NS  330000000LL  /* between looks: a second for all */
-#define PATIENCE_NS 5000000000LL /* for threads to stop */
-
-/* A rank: its last stack, and what all looks have in common. */
-struct seen {
-    struct tui_running_rank id;
-    struct tui_outside_stack stack;
-    size_t outer; /* frame of the MPI call; count: outside */
-    unsigned looks, inside, moves;
-    char polls[40]; /* call that it was in in some look, and asks for messages again and again; "": none */
-    bool strays;    /* it was in several functions of the program */
-    double cpu_s;   /* processor time in a second */
-    bool stopped;   /* the process is stopped by a signal */
-    bool shown;
-};
-
-/* ---- looking ----------------------------------------------------------------------------------------------------- */
-
-/* Whether two stacks are the same from the call on outwards; `exact`: to the address, which ranks do not share. */
-static bool is_same(const struct tui_outside_stack *a, size_t from_a, const struct tui_outside_stack *b, size_t from_b,
-                    bool exact)
-{
-    bool same = a->count - from_a == b->count - from_b;
-    for (size_t i = 0; same && from_a + i < a->count; i++) {
-        const struct tui_outside_frame *x = &a->frame[from_a + i], *y = &b->frame[from_b + i];
-        same = strcmp(x->function, y->function) == 0 &&
-               (!i || (strcmp(x->where, y->where) == 0 && (!exact || x->address == y->address)));
-    }
-    return same;
-}
-
-/* Whether a call returns at once, whether or not a message has come. */
-static bool is_poll(const char *call)
-{
-    return strstr(call, "_Test") || strstr(call, "_Iprobe") || strstr(call, "_Improbe") ||
-           strstr(call, "_get_status") || strstr(call, "_Parrived");
-}
-
-/* Whether two stacks are in the same function of the program. */
-static bool is_same_function(const struct tui_outside_stack *a, const struct tui_outside_stack *b)
-{
-    const struct tui_outside_frame *x = tui_outside_place(a), *y = tui_outside_place(b);
-    return x && y && strcmp(x->function, y->function) == 0;
-}
-
-/* Compares a stack with the one before, and keeps it. */
-static void add_stack(void *ranks, size_t i, const struct tui_outside_stack *now)
-{
-    struct seen *rank = &((struct seen *)ranks)[i];
-    const size_t outer = tui_outside_call(now);
-    const bool inside = outer < now->count, was = rank->outer < rank->stack.count;
-    rank->moves +=
-        rank->looks && (inside || was) && !is_same(now, inside ? outer : 0, &rank->stack, was ? rank->outer : 0, true);
-    rank->strays |= rank->looks && !is_same_function(now, &rank->stack);
-    rank->stack = *now;
-    rank->outer = outer;
-    char call[sizeof rank->polls] = "";
-    if (inside)
-        tui_outside_call_name(now->frame[outer].function, call, sizeof call);
-    if (is_poll(call))
-        memcpy(rank->polls, call, sizeof call);
-    rank->inside += inside;
-    rank->looks++;
-}
-
-static bool is_process_stopped(int pid)
-{
-    char text[1024];
-    tui_read_proc(pid, "stat", text, sizeof text);
-    const char *at = strrchr(text, ')');
-    return at && strncmp(at, ") T", 3) == 0;
-}
-
-/* Looks at all ranks several times within a second. */
-static void look(struct seen *rank, struct tui_outside **process, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        process[i] = tui_outside_open(rank[i].id.pid);
-        rank[i].cpu_s = -tui_outside_cpu_s(rank[i].id.pid);
-        rank[i].stopped = is_process_stopped(rank[i].id.pid);
-    }
-    const int64_t began = ana_now_ns();
-    for (int k = 0; k < LOOKS; k++) {
-        const int64_t left = began + k * BETWEEN_NS - ana_now_ns();
-        if (left > 0)
-            nanosleep(&(struct timespec){.tv_nsec = left}, NULL);
-        tui_outside_read(process, n, PATIENCE_NS, add_stack, rank);
-    }
-    const double took = (double)(ana_now_ns() - began) / 1e9;
-    for (size_t i = 0; i < n; i++) {
-        rank[i].cpu_s = (rank[i].cpu_s + tui_outside_cpu_s(rank[i].id.pid)) / took;
-        tui_outside_close(process[i]);
-    }
-}
-
-/* ---- words ------------------------------------------------------------------------------------------------------- */
-
-/* The name of the call that a rank is inside, or makes again and again; NULL: outside. */
-static const char *call_of(const struct seen *rank)
-{
-    static char name[120];
-    if (*rank->polls && !rank->strays)
-        return rank->polls;
-    if (!rank->looks || rank->outer == rank->stack.count)
-        return NULL;
-    tui_outside_call_name(rank->stack.frame[rank->outer].function, name, sizeof name);
-    return name;
-}
-
-/* Whether a rank goes on: not one that polls in one place. */
-static bool is_moving(const struct seen *rank)
-{
-    const bool polls = *rank->polls && !rank->strays;
-    return !polls && (rank->moves || (rank->inside && rank->inside < rank->looks));
-}
-
-/* Makes ranks poll that were seen outside MPI alone, in the function in which another rank polls: polls are short. */
-static void find_polls(struct seen *rank, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < n && rank[i].looks && !rank[i].inside && !*rank[i].polls; k++)
-            if (*rank[k].polls && !rank[k].strays && is_same_function(&rank[i].stack, &rank[k].stack))
-                memcpy(rank[i].polls, rank[k].polls, sizeof rank[i].polls);
-}
+enum { MOST_JOBS = 64, MOST_RANKS = 4096 };
 
 /* Whether all members of a communicator come to a call. */
 static bool is_collective(const char *call)
@@ -150,47 +23,46 @@ static bool is_collective(const char *call)
     return false;
 }
 
-static bool is_alike(const struct seen *a, const struct seen *b)
-{
-    const bool inside = a->outer < a->stack.count;
-    return a->looks && b->looks && inside == (b->outer < b->stack.count) &&
-           is_same(&a->stack, inside ? a->outer : 0, &b->stack, inside ? b->outer : 0, false);
-}
-
 /* A set of ranks, by a question about each. */
-typedef bool question(const struct seen *rank, const char *call);
-static bool is_in(const struct seen *rank, const char *call)
+typedef bool question(const struct tui_rank_stack *rank, const char *call);
+static bool is_in(const struct tui_rank_stack *rank, const char *call)
 {
-    const char *own = call_of(rank);
+    const char *own = tui_seen_call(rank);
     return own && strcmp(own, call) == 0;
 }
-static bool is_outside(const struct seen *rank, const char *unused)
+static bool is_outside(const struct tui_rank_stack *rank, const char *unused)
 {
     (void)unused;
-    return rank->looks && !call_of(rank);
+    return rank->looks && !tui_seen_call(rank);
 }
-static bool is_meeting(const struct seen *rank, const char *unused)
+static bool is_meeting(const struct tui_rank_stack *rank, const char *unused)
 {
     (void)unused;
-    return rank->looks && is_collective(call_of(rank));
+    return rank->looks && is_collective(tui_seen_call(rank));
 }
-static bool is_elsewhere(const struct seen *rank, const char *call)
+static bool is_elsewhere(const struct tui_rank_stack *rank, const char *call)
 {
     return rank->looks && !is_in(rank, call);
 }
-static bool is_finalizing(const struct seen *rank, const char *unused)
+static bool is_finalizing(const struct tui_rank_stack *rank, const char *unused)
 {
     (void)unused;
     return rank->looks && is_in(rank, "MPI_Finalize");
 }
-static bool is_stopped(const struct seen *rank, const char *unused)
+static bool is_beside(const struct tui_rank_stack *rank, const char *unused)
+{
+    (void)unused;
+    return rank->beside;
+}
+static bool is_stopped(const struct tui_rank_stack *rank, const char *unused)
 {
     (void)unused;
     return rank->stopped;
 }
 
 /* Writes the ranks with the answer yes; returns their number. */
-static size_t name_ranks(const struct seen *rank, size_t n, question *is, const char *call, char *out, size_t size)
+static size_t name_ranks(const struct tui_rank_stack *rank, size_t n, question *is, const char *call, char *out,
+                         size_t size)
 {
     struct ana_ranges ranges;
     size_t count = 0;
@@ -205,10 +77,10 @@ static size_t name_ranks(const struct seen *rank, size_t n, question *is, const 
 }
 
 /* Writes call and place of a rank. */
-static void describe(const struct seen *rank, char *out, size_t size)
+static void describe(const struct tui_rank_stack *rank, char *out, size_t size)
 {
     const struct tui_outside_frame *place = tui_outside_place(&rank->stack);
-    const char *call = call_of(rank);
+    const char *call = tui_seen_call(rank);
     const double used = rank->cpu_s * 100;
     int n = call ? snprintf(out, size, "in %s", call)
                  : snprintf(out, size, "outside MPI, on a processor %.0f%% of the time,", used > 100 ? 100 : used);
@@ -217,19 +89,19 @@ static void describe(const struct seen *rank, char *out, size_t size)
 }
 
 /* The collective call that most ranks are inside, and stay in; NULL: none has two. */
-static const char *find_meeting(const struct seen *rank, size_t n)
+static const char *find_meeting(const struct tui_rank_stack *rank, size_t n)
 {
     static char best[120];
     size_t most = 1;
     for (size_t i = 0; i < n; i++) {
         char call[120];
-        const char *own = is_moving(&rank[i]) ? NULL : call_of(&rank[i]);
+        const char *own = tui_seen_moves(&rank[i]) ? NULL : tui_seen_call(&rank[i]);
         if (!is_collective(own))
             continue;
         snprintf(call, sizeof call, "%s", own);
         size_t count = 0;
         for (size_t k = 0; k < n; k++)
-            count += !is_moving(&rank[k]) && is_in(&rank[k], call);
+            count += !tui_seen_moves(&rank[k]) && is_in(&rank[k], call);
         if (count >= most && count > 1) { /* equal counts: the later ranks' call, since rank 0 often differs */
             most = count;
             memcpy(best, call, sizeof best);
@@ -238,7 +110,7 @@ static const char *find_meeting(const struct seen *rank, size_t n)
     return most > 1 ? best : NULL;
 }
 
-static size_t count_ranks(const struct seen *rank, size_t n, question *is, const char *call)
+static size_t count_ranks(const struct tui_rank_stack *rank, size_t n, question *is, const char *call)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
@@ -248,10 +120,10 @@ static size_t count_ranks(const struct seen *rank, size_t n, question *is, const
 
 /* Prints that ranks have not come, those with the answer yes, and the place of the first.  Others that wait for
  * messages may wait for them. */
-static void print_absent(const struct seen *rank, size_t n, question *is, const char *meeting)
+static void print_absent(const struct tui_rank_stack *rank, size_t n, question *is, const char *meeting)
 {
     char who[160], where[300];
-    const struct seen *first = rank;
+    const struct tui_rank_stack *first = rank;
     const size_t present = count_ranks(rank, n, is_elsewhere, "") - count_ranks(rank, n, is, meeting);
     if (is == is_elsewhere)
         is = count_ranks(rank, n, is_outside, NULL)                                         ? is_outside
@@ -271,14 +143,14 @@ static void print_absent(const struct seen *rank, size_t n, question *is, const 
 }
 
 /* Returns the largest group of ranks with the same stack, by its first member; *count: its size. */
-static const struct seen *find_largest(const struct seen *rank, size_t n, size_t *count)
+static const struct tui_rank_stack *find_largest(const struct tui_rank_stack *rank, size_t n, size_t *count)
 {
-    const struct seen *best = NULL;
+    const struct tui_rank_stack *best = NULL;
     *count = 0;
     for (size_t i = 0; i < n; i++) {
         size_t alike = 0;
         for (size_t k = 0; k < n; k++)
-            alike += is_alike(&rank[i], &rank[k]);
+            alike += tui_seen_alike(&rank[i], &rank[k]);
         if (alike > *count) {
             best = &rank[i];
             *count = alike;
@@ -288,32 +160,46 @@ static const struct seen *find_largest(const struct seen *rank, size_t n, size_t
 }
 
 /* Prints that all ranks are inside one collective call, and the ranks that called it elsewhere in the program. */
-static void print_met(const struct seen *rank, size_t n, const char *meeting)
+static void print_met(const struct tui_rank_stack *rank, size_t n, const char *meeting)
 {
     char who[160], where[300];
     struct ana_ranges ranges;
     size_t most;
-    const struct seen *usual = find_largest(rank, n, &most), *first = NULL;
+    const struct tui_rank_stack *usual = find_largest(rank, n, &most), *first = NULL;
     ana_ranges_begin(&ranges, who, sizeof who, ANA_RANGES_MOST, true);
     for (size_t i = 0; i < n; i++)
-        if (rank[i].looks && !is_alike(&rank[i], usual)) {
+        if (rank[i].looks && !tui_seen_alike(&rank[i], usual)) {
             ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[i].id.rank, (uint32_t)rank[i].id.pid});
             first = first ? first : &rank[i];
         }
     ana_ranges_end(&ranges);
     if (!first) {
-        printf("all %zu ranks are inside %s\n", n, meeting);
+        const bool world = strncmp(meeting, "MPI_Init", 8) == 0 || strcmp(meeting, "MPI_Finalize") == 0;
+        printf("all %zu ranks wait in %s%s\n", n, meeting, world ? "" : ", perhaps on different communicators");
         return;
     }
     describe(first, where, sizeof where);
     printf("%s called %s elsewhere than the other %zu: rank %d is %s\n", who, meeting, most, first->id.rank, where);
 }
 
-/* Prints ranks in collective calls that nobody else has come to, while most wait for messages. */
-static void print_ahead(const struct seen *rank, size_t n, size_t others)
+/* Prints ranks that call from another thread than the main one. */
+static void print_beside(const struct tui_rank_stack *rank, size_t n)
 {
     char who[160], where[300];
-    const struct seen *first = rank;
+    const struct tui_rank_stack *first = rank;
+    const size_t count = name_ranks(rank, n, is_beside, NULL, who, sizeof who);
+    while (!first->beside)
+        first++;
+    describe(first, where, sizeof where);
+    printf("%s %s in another thread than the main one: rank %d is %s\n", who, count == 1 ? "waits" : "wait",
+           first->id.rank, where);
+}
+
+/* Prints ranks in collective calls that nobody else has come to, while most wait for messages. */
+static void print_ahead(const struct tui_rank_stack *rank, size_t n, size_t others)
+{
+    char who[160], where[300];
+    const struct tui_rank_stack *first = rank;
     const size_t count = name_ranks(rank, n, is_meeting, NULL, who, sizeof who);
     while (!is_meeting(first, NULL))
         first++;
@@ -322,17 +208,50 @@ static void print_ahead(const struct seen *rank, size_t n, size_t others)
            count == 1 ? "is" : "are", others, n, first->id.rank, where);
 }
 
+static const struct tui_rank_stack *find_process(const struct tui_rank_stack *rank, size_t n, int pid)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rank[i].id.pid == pid)
+            return &rank[i];
+    return NULL;
+}
+
+/* Prints the rank that has a file lock, and another one that waits for the lock, by the kernel's list.  False: none waits. */
+static bool print_lock(const struct tui_rank_stack *rank, size_t n)
+{
+    static char list[1 << 16];
+    char where[300];
+    int lock = 0, holder = 0;
+    tui_read_file("/proc/locks", list, sizeof list);
+    for (const char *line = list; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        int number, pid;
+        if (sscanf(line, "%d: -> %*s %*s %*s %d", &number, &pid) != 2) {
+            if (sscanf(line, "%d: %*s %*s %*s %d", &number, &pid) == 2)
+                lock = number, holder = pid;
+            continue;
+        }
+        const struct tui_rank_stack *has = find_process(rank, n, holder), *waits = find_process(rank, n, pid);
+        if (number != lock || !has || !waits)
+            continue;
+        describe(has, where, sizeof where);
+        printf("rank %d has the file lock that rank %d waits for: rank %d is %s\n", has->id.rank, waits->id.rank,
+               has->id.rank, where);
+        return true;
+    }
+    return false;
+}
+
 /* Prints the verdict of a second: never more than likely. */
-static void print_verdict(const struct seen *rank, size_t n)
+static void print_verdict(const struct tui_rank_stack *rank, size_t n)
 {
     const char *meeting = find_meeting(rank, n), *certainty = "possible";
     char who[160], where[300];
     size_t moving = 0, read = 0, inside = 0, met = 0, meeting_alone = 0;
     for (size_t i = 0; i < n; i++) {
         read += rank[i].looks > 0;
-        moving += is_moving(&rank[i]);
+        moving += tui_seen_moves(&rank[i]);
         meeting_alone += is_meeting(&rank[i], NULL);
-        inside += call_of(&rank[i]) != NULL;
+        inside += tui_seen_call(&rank[i]) != NULL;
         met += meeting && is_in(&rank[i], meeting);
     }
     const size_t stopped = name_ranks(rank, n, is_stopped, NULL, who, sizeof who);
@@ -355,7 +274,9 @@ static void print_verdict(const struct seen *rank, size_t n)
             print_absent(rank, n, is_elsewhere, meeting);
         return;
     }
-    if (meeting && met < read) {
+    if (print_lock(rank, n)) {
+        certainty = "likely";
+    } else if (meeting && met < read) {
         certainty = "likely";
         print_absent(rank, n, is_elsewhere, meeting);
     } else if (meeting) {
@@ -364,6 +285,8 @@ static void print_verdict(const struct seen *rank, size_t n)
         print_absent(rank, n, is_outside, NULL);
     } else if (inside < read) {
         printf("%zu of %zu ranks are inside MPI\n", inside, n);
+    } else if (meeting_alone && count_ranks(rank, n, is_beside, NULL)) {
+        print_beside(rank, n);
     } else if (meeting_alone && 2 * meeting_alone <= read) {
         print_ahead(rank, n, read - meeting_alone);
     } else {
@@ -375,24 +298,26 @@ static void print_verdict(const struct seen *rank, size_t n)
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* Prints ranks that are at the same place, with their stack. */
-static void print_group(struct seen *rank, size_t n, size_t first)
+static void print_group(struct tui_rank_stack *rank, size_t n, size_t first)
 {
     char who[160];
     struct ana_ranges ranges;
     ana_ranges_begin(&ranges, who, sizeof who, ANA_RANGES_MOST, true);
     for (size_t i = first; i < n; i++)
-        if (!rank[i].shown && is_alike(&rank[first], &rank[i])) {
+        if (!rank[i].shown && tui_seen_alike(&rank[first], &rank[i])) {
             ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[i].id.rank, (uint32_t)rank[i].id.pid});
             rank[i].shown = true;
         }
     ana_ranges_end(&ranges);
-    const struct seen *r = &rank[first];
-    const char *call = call_of(r);
+    const struct tui_rank_stack *r = &rank[first];
+    const char *call = tui_seen_call(r);
     printf("\n%s  %s\n", who, call ? call : r->stack.runs ? "outside MPI, running" : "outside MPI, in a system call");
     for (size_t i = call ? r->outer + 1 : 0; i < r->stack.count; i++) {
         if (i && r->stack.frame[i].is_system && strcmp(r->stack.frame[i - 1].function, "main") == 0)
             break; /* callers of main() are of no interest */
         const struct tui_outside_frame *f = &r->stack.frame[i];
+        if (f->is_system && !*f->function)
+            continue;
         printf("    %s%s%s\n", f->where, *f->function ? " in " : "", f->function);
     }
 }
@@ -402,18 +327,14 @@ static int look_at_job(const struct tui_running_job *job)
     static struct tui_running_rank id[MOST_RANKS];
     char why[200];
     const size_t n = tui_running_ranks(job->job, id, MOST_RANKS);
-    struct seen *rank = calloc(n + 1, sizeof *rank);
-    struct tui_outside **process = calloc(n + 1, sizeof *process);
+    struct tui_rank_stack *rank = calloc(n + 1, sizeof *rank);
     size_t unread = 0;
-    if (!rank || !process) {
+    for (size_t i = 0; rank && i < n; i++)
+        rank[i].id = id[i];
+    if (!rank || !tui_seen_look(rank, n)) {
         free(rank);
-        free(process);
         return tui_input_error("out of memory");
     }
-    for (size_t i = 0; i < n; i++)
-        rank[i].id = id[i];
-    look(rank, process, n);
-    find_polls(rank, n);
     printf("%zu rank%s of %s, not recorded: looked at from outside for a second\n", n, n == 1 ? "" : "s", job->program);
     for (size_t i = 0; i < n; i++)
         unread += !rank[i].looks;
@@ -425,7 +346,6 @@ static int look_at_job(const struct tui_running_job *job)
         if (rank[i].looks && !rank[i].shown)
             print_group(rank, n, i);
     free(rank);
-    free(process);
     return tui_finish(unread && unread == n ? TUI_EXIT_INPUT : TUI_EXIT_OK);
 }
 

@@ -39,7 +39,7 @@ static void copy_place(void *to, size_t i, const struct tui_outside_stack *stack
 static struct tui_outside_frame see_place(int pid, bool asleep_too)
 {
     struct seen seen = {asleep_too, {0}};
-    struct tui_outside *process = tui_outside_open(pid);
+    struct tui_outside *process = tui_outside_open(pid, pid);
     tui_outside_read(&process, 1, PATIENCE_NS, copy_place, &seen);
     tui_outside_close(process);
     return seen.at;

@@ -1,4 +1,5 @@
 #include "tui/sources/outside.h"
+#include "tui/sources/outside_python.h"
 #include "tui/sources/running.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/now.h"
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define STACK_BYTES (256u << 10) /* most of a running thread's stack that is copied while it is stopped */
+enum { PYTHON_ROOM = 24 };       /* frames that Python has room for, however deep the native stack is */
 
 /* Registers in the order of DWARF, and the one that a thread in a system call shows.  LINK: DWARF's number of one more,
  * behind them; 0: none. */
@@ -55,7 +57,7 @@ static uint64_t fill_registers(const struct pt_regs *r, Dwarf_Word *out)
 #endif
 
 struct tui_outside {
-    int pid; /* also the main thread's */
+    int pid, tid;
     Dwfl *dwfl;
     bool stops;   /* it was told to, and is to be let go */
     bool pending; /* stack not read yet */
@@ -66,6 +68,7 @@ struct tui_outside {
     size_t copied;
     char copy[STACK_BYTES];
     struct tui_outside_stack *out;
+    struct tui_outside_python python;
 };
 
 /* ---- what libdwfl asks for --------------------------------------------------------------------------------------- */
@@ -75,14 +78,14 @@ static pid_t next_thread(Dwfl *dwfl, void *process, void **thread)
     (void)dwfl;
     const bool first = !*thread;
     *thread = process;
-    return first ? ((struct tui_outside *)process)->pid : 0;
+    return first ? ((struct tui_outside *)process)->tid : 0;
 }
 
 static bool get_thread(Dwfl *dwfl, pid_t tid, void *process, void **thread)
 {
     (void)dwfl;
     *thread = process;
-    return tid == ((struct tui_outside *)process)->pid;
+    return tid == ((struct tui_outside *)process)->tid;
 }
 
 static bool read_memory(const struct tui_outside *process, uint64_t address, void *out, size_t size)
@@ -133,6 +136,7 @@ static void copy_stack(struct tui_outside *process)
     }
     const ssize_t got = process_vm_readv(process->pid, &here, 1, there, n, 0);
     process->copied = got > 0 ? (size_t)got : 0;
+    tui_outside_python_read(&process->python);
 }
 
 /* Reads what a stopped thread shows, and lets it run on. */
@@ -140,12 +144,12 @@ static bool read_stopped(struct tui_outside *process)
 {
     struct user_regs_struct user;
     struct iovec to = {&user, sizeof user};
-    const bool read = ptrace(PTRACE_GETREGSET, process->pid, NT_PRSTATUS, &to) == 0;
+    const bool read = ptrace(PTRACE_GETREGSET, process->tid, NT_PRSTATUS, &to) == 0;
     if (read) {
         process->pc = fill_registers(&user, process->reg);
         copy_stack(process);
     }
-    ptrace(PTRACE_DETACH, process->pid, NULL, NULL);
+    ptrace(PTRACE_DETACH, process->tid, NULL, NULL);
     process->stops = false;
     return read && process->copied;
 }
@@ -157,13 +161,13 @@ static bool begin_read(struct tui_outside *process)
     unsigned long long sp, pc;
     if (process->stops)
         return true;
-    snprintf(name, sizeof name, "task/%d/syscall", process->pid);
+    snprintf(name, sizeof name, "task/%d/syscall", process->tid);
     tui_read_proc(process->pid, name, line, sizeof line);
     process->whole = strncmp(line, "running", 7) == 0;
     process->copied = 0;
     if (process->whole) {
-        process->stops = ptrace(PTRACE_SEIZE, process->pid, NULL, NULL) == 0;
-        return process->stops && ptrace(PTRACE_INTERRUPT, process->pid, NULL, NULL) == 0;
+        process->stops = ptrace(PTRACE_SEIZE, process->tid, NULL, NULL) == 0;
+        return process->stops && ptrace(PTRACE_INTERRUPT, process->tid, NULL, NULL) == 0;
     }
     const char *at = strrchr(line, ' ');
     while (at && at > line && at[-1] != ' ')
@@ -176,7 +180,7 @@ static bool begin_read(struct tui_outside *process)
     return process->copied > 0;
 }
 
-/* The place of a frame in its file, and its names: found once for all processes. */
+/* The place of a frame in its file, or in a Python process's code, and its names: found once. */
 struct place {
     uint64_t offset;
     struct tui_outside_frame named;
@@ -195,35 +199,73 @@ static void find_names(Dwfl_Module *module, uint64_t address, const char *path, 
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
     snprintf(out->function, sizeof out->function, "%.*s", name ? (int)strcspn(name, "@") : 0, name ? name : "");
     trc_cxx_name(out->function);
+    trc_clean_text(out->function);
     path = trc_base_name(path);
     for (size_t i = 0; i < sizeof below / sizeof *below; i++)
         out->is_system |= strncmp(path, below[i], strlen(below[i])) == 0;
+    out->is_interpreter = tui_outside_is_interpreter(path);
     if (file)
         snprintf(out->where, sizeof out->where, "%s:%d", trc_base_name(file), number);
     else
         snprintf(out->where, sizeof out->where, "%s", path);
 }
 
+/* Returns the place of that key, made anew if *fresh; NULL: out of memory. */
+static struct place *find_place(const char *module, uint64_t offset, bool *fresh)
+{
+    struct place *made = calloc(1, sizeof *made + strlen(module) + 1);
+    *fresh = false;
+    if (!made)
+        return NULL;
+    made->offset = offset;
+    strcpy(made->module, module);
+    struct place *const *found = tsearch(made, &places, by_place);
+    *fresh = found && *found == made;
+    if (!*fresh)
+        free(made);
+    return found ? *found : NULL;
+}
+
 static void name_frame(Dwfl *dwfl, struct tui_outside_frame *frame)
 {
     const uint64_t address = frame->address;
     Dwarf_Addr start = 0;
+    bool fresh;
     Dwfl_Module *module = dwfl_addrmodule(dwfl, address);
     const char *path = module ? dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL) : NULL;
-    struct place *fresh = path ? calloc(1, sizeof *fresh + strlen(path) + 1) : NULL;
-    *frame = (struct tui_outside_frame){.address = address, .where = "?"};
-    if (!fresh)
-        return;
-    fresh->offset = address - start;
-    strcpy(fresh->module, path);
-    struct place *const *found = tsearch(fresh, &places, by_place);
-    if (found && *found == fresh)
-        find_names(module, address, path, &fresh->named);
-    else
-        free(fresh);
-    if (found)
-        *frame = (*found)->named;
+    struct place *place = path ? find_place(path, address - start, &fresh) : NULL;
+    *frame = (struct tui_outside_frame){.where = "?"};
+    if (place && fresh)
+        find_names(module, address, path, &place->named);
+    if (place)
+        *frame = place->named;
     frame->address = address;
+}
+
+/* Puts the Python frames in place of the interpreter's, from its innermost one outwards. */
+static void add_python(const struct tui_outside_python *python, struct tui_outside_stack *out)
+{
+    enum { MOST = TUI_OUTSIDE_FRAMES - PYTHON_ROOM };
+    char key[64];
+    size_t n = 0;
+    bool fresh;
+    while (n < out->count && !out->frame[n].is_interpreter)
+        n++;
+    if (!python->count || (n == out->count && n < TUI_OUTSIDE_FRAMES)) /* the thread is not inside Python */
+        return;
+    n = n < MOST ? n : MOST;
+    for (size_t i = 0; i < n; i++)
+        out->frame[i].is_system |= !strchr(out->frame[i].where, ':');
+    for (size_t i = 0; i < python->count && n < TUI_OUTSIDE_FRAMES; i++) {
+        const struct tui_outside_code *code = &python->frame[i];
+        snprintf(key, sizeof key, "python %d %llx", python->pid, (unsigned long long)code->code);
+        struct place *place = find_place(key, code->at, &fresh);
+        if (place && fresh)
+            tui_outside_python_name(python, code, &place->named);
+        if (place && place->named.is_python)
+            out->frame[n++] = place->named;
+    }
+    out->count = n;
 }
 
 static int add_frame(Dwfl_Frame *state, void *arg)
@@ -242,16 +284,17 @@ static int add_frame(Dwfl_Frame *state, void *arg)
 static int end_read(struct tui_outside *process, struct tui_outside_stack *out)
 {
     int status;
-    const pid_t stopped = process->stops ? waitpid(process->pid, &status, __WALL | WNOHANG) : 0;
+    const pid_t stopped = process->stops ? waitpid(process->tid, &status, __WALL | WNOHANG) : 0;
     if (process->stops && !stopped)
         return 0;
     if (process->stops && (stopped < 0 || !WIFSTOPPED(status) || !read_stopped(process)))
         return -1;
     *out = (struct tui_outside_stack){.runs = process->whole};
     process->out = out;
-    dwfl_getthread_frames(process->dwfl, process->pid, add_frame, process);
+    dwfl_getthread_frames(process->dwfl, process->tid, add_frame, process);
     for (size_t i = 0; i < out->count; i++)
         name_frame(process->dwfl, &out->frame[i]);
+    add_python(&process->python, out);
     return out->count ? 1 : -1;
 }
 
@@ -283,7 +326,7 @@ void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t pati
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
                                          .find_debuginfo = dwfl_standard_find_debuginfo};
 
-struct tui_outside *tui_outside_open(int pid)
+struct tui_outside *tui_outside_open(int pid, int tid)
 {
     struct tui_outside *process = calloc(1, sizeof *process);
     if (!process)
@@ -291,11 +334,14 @@ struct tui_outside *tui_outside_open(int pid)
     if (!getenv("HPCTOP_DEBUGINFOD"))
         unsetenv("DEBUGINFOD_URLS"); /* libdw would ask these servers, for as long as it takes */
     process->pid = pid;
+    process->tid = tid;
     process->dwfl = dwfl_begin(&callbacks);
     if (process->dwfl && dwfl_linux_proc_report(process->dwfl, pid) == 0 &&
         dwfl_report_end(process->dwfl, NULL, NULL) == 0 &&
-        dwfl_attach_state(process->dwfl, NULL, pid, &thread_callbacks, process))
+        dwfl_attach_state(process->dwfl, NULL, pid, &thread_callbacks, process)) {
+        tui_outside_python_find(process->dwfl, pid, tid, &process->python);
         return process;
+    }
     tui_outside_close(process);
     return NULL;
 }

@@ -1,6 +1,6 @@
-/* Native stacks of a process that was not recorded, read from outside: /proc, process_vm_readv and the tables for
- * exceptions of its files.  A thread in a system call is not touched; one that runs is stopped while its registers and
- * the end of its stack are copied.  One thread at a time. */
+/* Stacks of a process that was not recorded, native and Python, read from outside: /proc, process_vm_readv, the tables
+ * for exceptions of its files and the structures of CPython.  A thread in a system call is not touched; one that runs
+ * is stopped while its registers and the end of its stack are copied.  One thread at a time. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,13 +10,15 @@
 enum { TUI_OUTSIDE_FRAMES = 64 };
 
 struct tui_outside_frame {
-    uint64_t address;   /* in the function: of the call that it is in, or of its next instruction */
-    char function[120]; /* "main"; "" unknown */
-    char where[120];    /* "app.c:17", else "libm.so.6" */
-    bool is_system;     /* function of the C library or the compiler's runtime */
+    uint64_t address;    /* in the function: of the call that it is in, or of its next instruction */
+    char function[120];  /* "main"; "" unknown */
+    char where[120];     /* "app.c:17", else "libm.so.6" */
+    bool is_system;      /* function of the C library or the compiler's runtime; below Python: one without lines */
+    bool is_interpreter; /* function of CPython */
+    bool is_python;      /* function of the Python program */
 };
 
-/* A thread at one moment; frames[0] is the innermost. */
+/* A thread at one moment; frame[0] is the innermost.  Python functions are in place of the interpreter's. */
 struct tui_outside_stack {
     size_t count;
     bool runs; /* else it waits in a system call */
@@ -25,14 +27,15 @@ struct tui_outside_stack {
 
 struct tui_outside;
 
-/* Opens a process.  Close it with tui_outside_close.  NULL: out of memory, or it cannot be seen. */
-struct tui_outside *tui_outside_open(int pid);
+/* Opens a thread of a process; that of the process's own number is the main one.  Close it with tui_outside_close.
+ * NULL: out of memory, or it cannot be seen. */
+struct tui_outside *tui_outside_open(int pid, int tid);
 /* Frees it; NULL is none. */
 void tui_outside_close(struct tui_outside *process);
 
-/* Receives the stack of the i-th process, which lives no longer than the call. */
+/* Receives the stack of the i-th thread, which lives no longer than the call. */
 typedef void tui_outside_stack_do(void *user, size_t i, const struct tui_outside_stack *stack);
-/* Reads the main threads of `n` processes (NULL: skipped) at about one time, and passes each stack to `take`.  A thread
+/* Reads `n` threads of as many processes (NULL: skipped) at about one time, and passes each stack to `take`.  A thread
  * that runs is stopped for it: where more run than there are processors, as soon as its turn comes, within
  * `patience_ns`.  What this user may not read, or has ended, is left out. */
 void tui_outside_read(struct tui_outside *const *process, size_t n, int64_t patience_ns, tui_outside_stack_do *take,

@@ -1,4 +1,5 @@
 /* Segments: work of threads between two places that call, time inside local calls, and their cost to other ranks. */
+#include "tui/views/samples.h"
 #include "tui/app/view.h"
 #include "trace/headline/headline.h"
 #include "tui/widgets/plot.h"
@@ -67,22 +68,24 @@ static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summar
 
 static void draw_segments(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    tui_table_draw(&app->table[TUI_VIEW_SEGMENTS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
-    struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
+    tui_table_draw(&app->table[TUI_VIEW_SEGMENTS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 2});
+    struct tui_rect line = {rect.x, rect.y + rect.h - 2, rect.w, 2};
     const struct ana_segment_stat *segment = tui_table_chosen(&app->table[TUI_VIEW_SEGMENTS]);
     char words[256], why[160];
     if (segment) {
         ana_segment_words(segment, words, sizeof words);
         ana_reason_words(ana_segment_reason(segment, ana_job_info(app->job).ranks), why, sizeof why);
-        tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s%s  longest: rank %s, %s at %s (Enter)", words,
-                 why[0] ? "  " : "", why, TUI_RANK_NAME(app, segment->longest_index),
-                 ANA_SPOKEN((double)segment->longest_ns), ANA_SPOKEN((double)segment->longest_at_ns));
+        tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s%s", words, why[0] ? "  " : "", why);
+        tui_putf(grid, line, 1, 1, TUI_STYLE_NORMAL, "longest: rank %s, %s at %s (Enter)",
+                 TUI_RANK_NAME(app, segment->longest_index), ANA_SPOKEN((double)segment->longest_ns),
+                 ANA_SPOKEN((double)segment->longest_at_ns));
         return;
     }
     tui_put(grid, line, 1, 0, TUI_STYLE_DIM, "no two calls of a thread so far (Tab: calls)");
 }
 
-/* Shows the longest one in the timeline, with as much before and after it. */
+/* Samples the rank that takes longest, while it runs here; else shows the longest one in the timeline, with as much
+ * before and after it. */
 static int act_on_segment(struct tui_app *app, enum tui_action action)
 {
     const struct ana_segment_stat *segment = tui_table_chosen(&app->table[TUI_VIEW_SEGMENTS]);
@@ -90,6 +93,11 @@ static int act_on_segment(struct tui_app *app, enum tui_action action)
         return tui_app_switch(app, app->summary.region_count ? TUI_VIEW_REGIONS : TUI_VIEW_CALLS);
     if ((action != TUI_ACTION_DEEPER && action != TUI_ACTION_INSPECT) || !segment)
         return TUI_UNHANDLED;
+    if (action == TUI_ACTION_DEEPER) {
+        const int sampled = tui_view_samples_open(app, segment);
+        if (sampled != TUI_UNHANDLED)
+            return sampled;
+    }
     int64_t at = segment->longest_at_ns, length = segment->longest_ns;
     tui_app_choose_rank(app, segment->longest_index);
     tui_app_set_range(app, at - length, at + 2 * length);
@@ -102,9 +110,8 @@ const struct tui_view tui_view_segments = {
     .title = "Between calls",
     .about =
         "What do threads do between two calls, or inside local ones, which rank takes longer than the others, and how "
-        "long do others wait because of it?  Enter: the longest in the timeline.  Tab: the program's own regions, or "
-        "the "
-        "places that call.",
+        "long do others wait because of it?  Enter: samples of the slowest rank while it runs on this host, else the "
+        "longest in the timeline (e: its calls).  Tab: the program's own regions, or the places that call.",
     .table = &spec,
     .draw = draw_segments,
     .act = act_on_segment,

@@ -2,13 +2,11 @@
  * 3.12.1 (Include/internal, 64-bit Linux); a release's structures do not change between its patch versions.  From 3.13
  * on the interpreter says them itself, in a table at the start of _PyRuntime that begins with "xdebugpy".
  * tests/e2e/python_stacks.py runs every version that is there. */
-#include "interpose/base/oldglibc.h"
-#include "interpose/sites/python_layout.h"
-#include "interpose/base/safe_read.h"
+#include "trace/python/python.h"
 
 #include <string.h>
 
-static const struct ipo_python_layout rows[] = {
+static const struct trc_python_layout rows[] = {
     /* minor, interp, next, threads, gil, | next, pthread, native, frame, cframe, | back, code, at, owner, |
      * file, name, first line, lines, bytes, | ascii, compact */
     {7, 24, 0, 8, 1480, 8, 176, 0, 24, 0, 24, 32, 104, 0, 96, 104, 36, 112, 0, 48, 72},
@@ -27,20 +25,21 @@ struct said {
 static const struct said said_13 = {5, 8, 9, 14, 21, 23, 24, 25, 29, 30, 31, 33, 35, 37, 38, 39, 43};
 static const struct said said_14 = {5, 8, 9, 15, 24, 26, 27, 28, 32, 33, 34, 36, 40, 42, 43, 44, 48};
 
-_Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layout *out)
+bool trc_python_know(struct trc_python *python, unsigned minor)
 {
+    struct trc_python_layout *out = &python->layout;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].minor == minor) {
             *out = rows[i];
-            return 1;
+            return true;
         }
     uint64_t word[52];
-    if (minor < 13 || minor > 14 || !ipo_safe_read(runtime, word, sizeof word) || memcmp(word, "xdebugpy", 8) != 0 ||
-        word[2]) /* objects have another layout if there is no GIL */
-        return 0;
+    if (minor < 13 || minor > 14 || !python->read(python, python->runtime, word, sizeof word) ||
+        memcmp(word, "xdebugpy", 8) != 0 || word[2]) /* objects have another layout if there is no GIL */
+        return false;
     const struct said *said = minor == 13 ? &said_13 : &said_14;
 #define SAID(field) ((uint16_t)word[said->field])
-    *out = (struct ipo_python_layout){.minor = (uint16_t)minor,
+    *out = (struct trc_python_layout){.minor = (uint16_t)minor,
                                       .interp = SAID(head),
                                       .interp_next = SAID(next),
                                       .interp_threads = SAID(threads),
@@ -61,5 +60,5 @@ _Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layo
                                       .ascii = 40,
                                       .compact = 56};
 #undef SAID
-    return 1;
+    return true;
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /* The first part of a name is the structure, the second its member.  0: this version has none. */
-struct ipo_python_layout {
+struct trc_python_layout {
     uint16_t minor;  /* 3.minor */
     uint16_t interp; /* _PyRuntime: first interpreter */
     uint16_t interp_next, interp_threads;
@@ -16,6 +16,3 @@ struct ipo_python_layout {
     uint16_t code_file, code_name, code_first_line, code_lines, code_bytes; /* bytes: first instruction, from 3.11 */
     uint16_t ascii, compact;                                                /* sizes of the heads of strings */
 };
-
-/* Fills `out` for version 3.`minor`; `runtime` is the address of its _PyRuntime.  False: the version is not known. */
-_Bool ipo_python_layout(unsigned minor, uint64_t runtime, struct ipo_python_layout *out);

@@ -1,0 +1,28 @@
+/* Ranks of a job that was not recorded, looked at several times within a second. */
+#pragma once
+
+#include "tui/sources/outside.h"
+#include "tui/sources/running.h"
+
+/* A rank: its last stack, and what all looks have in common. */
+struct tui_rank_stack {
+    struct tui_running_rank id;
+    struct tui_outside_stack stack;
+    size_t outer; /* frame of the MPI call; count: outside */
+    unsigned looks, inside, moves;
+    char polls[40]; /* call that it was in in some look, and asks for messages again and again; "": none */
+    bool strays;    /* it was in several functions of the program */
+    double cpu_s;   /* processor time in a second */
+    bool stopped;   /* the process is stopped by a signal */
+    bool beside;    /* the call is another thread's than the main one's, which waits */
+    bool shown;
+};
+
+/* Looks at `n` ranks, whose `id` the caller has filled.  False: out of memory. */
+bool tui_seen_look(struct tui_rank_stack *rank, size_t n);
+/* Returns the call that a rank is inside, or makes again and again, until the next call; NULL: outside. */
+const char *tui_seen_call(const struct tui_rank_stack *rank);
+/* Whether a rank goes on: not one that polls in one place. */
+bool tui_seen_moves(const struct tui_rank_stack *rank);
+/* Whether two ranks are at the same place. */
+bool tui_seen_alike(const struct tui_rank_stack *a, const struct tui_rank_stack *b);
