@@ -216,7 +216,8 @@ static const struct tui_rank_stack *find_process(const struct tui_rank_stack *ra
     return NULL;
 }
 
-/* Prints the rank that has a file lock, and another one that waits for the lock, by the kernel's list.  False: none waits. */
+/* Prints the rank that has a file lock, and another one that waits for the lock, by the kernel's list.  False: none
+ * waits. */
 static bool print_lock(const struct tui_rank_stack *rank, size_t n)
 {
     static char list[1 << 16];

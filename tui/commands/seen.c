@@ -113,7 +113,7 @@ static void read_callers(struct tui_rank_stack *rank, struct tui_outside **proce
     }
 }
 
-/* ---- after the looks ----------------------------------------------------------------------------------------------- */
+/* ---- after the looks --------------------------------------------------------------------------------------------- */
 
 const char *tui_seen_call(const struct tui_rank_stack *rank)
 {
