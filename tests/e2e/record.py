@@ -298,6 +298,10 @@ def ends():
     r = run([HPCTOP, "record", "--", "sh", "-c", "mpirun -n 1 %s && mpirun -n 2 %s" % (ring, ring)], cwd="two")
     folders = [n for n in os.listdir("two") if n.startswith("hpctop-")]
     check("a script: each job", len(folders) == 2 and all("look with: hpctop %s\n" % f in r.err for f in folders), r)
+    os.makedirs("four")
+    r = run([HPCTOP, "record", "--", "sh", "-c", "; ".join(["mpirun -n 1 %s" % ring] * 4)], cwd="four")
+    said = [line for line in quiet_lines(r.err) if "goes to" not in line and "go to" not in line]
+    check("a script of four jobs: five lines", len(said) == 5 and said[-1] == "hpctop: and 2 more jobs in hpctop-*", r)
     r = run([HPCTOP, "record", "--", "sh", "-c", "mpirun -n 2 %s" % ring], cwd="two")
     check("a script: not the jobs before it", r.err.count("look with") == 1, r)
     r = run([HPCTOP, "record", "-q", "--", "sh", "-c", "kill -TERM $$"])
@@ -348,6 +352,24 @@ def alarms():
         watch.wait()
         os.remove("said")
     evidence("watch --on hung", "on-hung")
+    job = start(2, [workload("hang_not"), "compute", "4"], os.path.abspath("on-wait"))
+    wait_for(lambda: len(traces("on-wait")) == 2)
+    r = hpctop("watch", "--every", "0.3", "--on", "hung", "echo alarm >said", "on-wait")
+    check("watch --on hung leaves a job that waits", not os.path.exists("said") and not os.path.exists("on-wait/verdict.txt") and
+          r.out, r)
+    stop(job)
+    code = ("import time\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nwhile True:\n"
+            "    time.sleep(.03 if c.rank else .002)\n    c.allreduce(1)")
+    job = start(2, ["/usr/bin/python3", "-c", code], os.path.abspath("on-slow"))
+    wait_for(lambda: len(traces("on-slow")) == 2)
+    watch = subprocess.Popen([HPCTOP, "watch", "--every", "0.3", "--on", "slow", 'ls "$1" >listed; echo "$2" >said', "on-slow"],
+                             stdout=subprocess.DEVNULL)
+    said = wait_for(lambda: open("said").read() if os.path.exists("said") and os.path.getsize("said") else None)
+    listed = open("listed").read().split() if said else []
+    check("watch --on slow: the evidence is there before the command runs", said and "rank 1" in said and
+          set(EVIDENCE) <= set(listed), (said, listed))
+    stop(job)
+    watch.wait()
 
 
 def running():

@@ -18,7 +18,7 @@
 
 #define BUDGET_NS 3000000000 /* time to read events: a longer trace is read when somebody looks */
 #define DYING_NS  1000000000 /* time for a launcher's last processes to end */
-#define MOST_JOBS 3u
+#define MOST_JOBS 2u         /* two lines each, and one for all others: five at most */
 
 static bool is_newer(struct timespec a, struct timespec b)
 {
@@ -138,8 +138,21 @@ static void print_failed(const struct ana_job *job)
     fputs(": see its output\n", stderr);
 }
 
-/* Prints headline or verdict of a job, and its folder; `failed`: the command that started it did. */
-static void print_job(const struct tui_plan *plan, const char *folder, bool failed)
+/* Prints the first thing that is known to be bad, and how many more are. */
+static void print_known(const struct ana_job *job)
+{
+    const char *known[8];
+    const size_t n = ana_known_bad_of(job, known, sizeof known / sizeof *known);
+    char more[64] = "";
+    if (n > 1)
+        snprintf(more, sizeof more, " (and %zu more: hpctop report)", n - 1);
+    if (n)
+        fprintf(stderr, "hpctop: known: %s%s\n", known[0], more);
+}
+
+/* Prints headline or verdict of a job, and its folder, in at most five lines: two, unless it is `alone`.  `failed`: the
+ * command that started it did. */
+static void print_job(const struct tui_plan *plan, const char *folder, bool alone, bool failed)
 {
     char line[768] = "";
     struct ana_job *job;
@@ -161,10 +174,9 @@ static void print_job(const struct tui_plan *plan, const char *folder, bool fail
         print_failed(job);
     if (*line)
         fprintf(stderr, "hpctop: %s\n", line);
-    const char *known[4];
-    for (size_t i = 0, n = ana_known_bad_of(job, known, 4); i < n; i++)
-        fprintf(stderr, "hpctop: known: %s\n", known[i]);
-    if (!runs && ana_job_info(job).ranks < ana_job_info(job).world_size)
+    if (alone)
+        print_known(job);
+    if (alone && !runs && ana_job_info(job).ranks < ana_job_info(job).world_size)
         print_absent(job, plan, folder);
     fprintf(stderr, runs ? "hpctop: the job still runs; look with: hpctop %s\n" : "hpctop: look with: hpctop %s\n",
             folder);
@@ -217,13 +229,13 @@ void tui_print_end(const struct tui_plan *plan, const char *folder, struct times
     struct found found = {0};
     char line[256];
     if (folder && is_newer(newest_in(folder), before)) {
-        print_job(plan, shorten(folder), failed);
+        print_job(plan, shorten(folder), true, failed);
         return;
     }
     if (!folder)
         find_here(before, &found);
     for (size_t i = 0; i < found.count && i < MOST_JOBS; i++)
-        print_job(plan, found.folder[i], failed && found.count == 1);
+        print_job(plan, found.folder[i], found.count == 1, failed && found.count == 1);
     if (found.count > MOST_JOBS)
         fprintf(stderr, "hpctop: and %zu more jobs in hpctop-*\n", found.count - MOST_JOBS);
     if (!found.count && folder && ana_unseen(folder, line, sizeof line))
