@@ -3,6 +3,7 @@
 #include "tui/sources/lines.h"
 #include "tui/sources/node.h"
 #include "tui/term/out.h"
+#include "trace/util/pages.h"
 
 #include <locale.h>
 #include <malloc.h>
@@ -17,6 +18,8 @@ int main(int argc, char **argv)
     mallopt(M_ARENA_MAX, 1); /* what arrays of one thread leave behind as they grow is of use to the others */
     mallopt(M_MMAP_THRESHOLD, LARGE);
     mallopt(M_TRIM_THRESHOLD, LARGE);
+    mallopt(M_TOP_PAD, 32 * LARGE); /* grows rarely: one call finds all memory of many ranks before it is used */
+    ana_pages_of_heap();
     tui_out_guard();
     tui_names_use();
     int status = tui_command_main(argc, argv);

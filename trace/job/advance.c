@@ -4,6 +4,7 @@
 #include "trace/job/pass_impl.h"
 #include "trace/job/walk.h"
 #include "trace/util/now.h"
+#include "trace/util/pages.h"
 #include "trace/why/emit.h"
 #include <malloc.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ bool ana_analysis_start(struct ana_job *job)
         job->members.process[i].recycled = trc_head(job->members.process[i].rank.file)->recycled_chunks > 0;
     look_for_bridges(job);
     ana_match_ranks(job, job->analysis.match);
+    ana_pages_of_heap();
     if (job->clocks < 2)
         return true;
     struct ana_match_sink feed = {
@@ -262,6 +264,7 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
         job->upper.index_find(job);
     job->analysis.index_asked = true;
     do {
+        ana_pages_of_heap();
         if (job->bounds_pass.merge)
             advance_bounds(job);
         else if (!job->analysis.pass.done)

@@ -9,3 +9,5 @@
 void *ana_pages_make(size_t size, bool large);
 /* Frees pages made with the same size; NULL is none. */
 void ana_pages_drop(void *pages, size_t size);
+/* Asks for pages of 2 MB in the heap, as far as it has grown since the last call.  One thread at a time. */
+void ana_pages_of_heap(void);
