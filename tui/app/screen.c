@@ -74,9 +74,10 @@ enum tui_action tui_key_bar_at(const struct tui_app *app, int cols, int x)
 static void draw_line(const struct tui_line *line, struct tui_grid *grid, struct tui_rect rect, int x)
 {
     int at = 0;
-    for (const char *c = line->text; *c; at++) {
+    for (const char *c = line->text; *c;) {
         bool here = c == line->text + line->at;
-        tui_put_char(grid, rect, x + at, 0, here || line->chosen ? TUI_STYLE_CURSOR : TUI_STYLE_PROMPT, tui_decode(&c));
+        enum tui_style style = here || line->chosen ? TUI_STYLE_CURSOR : TUI_STYLE_PROMPT;
+        at += tui_put_char(grid, rect, x + at, 0, style, tui_decode(&c));
     }
     if (!line->text[line->at])
         tui_put_char(grid, rect, x + at, 0, TUI_STYLE_PROMPT, '_');
@@ -236,7 +237,7 @@ static void draw_headline(const struct tui_app *app, struct tui_grid *grid, stru
     int room = rect.w - 4, at = 0;
     const char *text = app->headline, *cut = NULL;
     for (const char *c = text; rect.h > 1 && *c;
-         tui_decode(&c), at++) { /* the first line ends at the last blank that fits */
+         at += tui_skip(&c, 1)) { /* the first line ends at the last blank that fits */
         if (at > room && cut)
             break;
         if (*c == ' ' && at <= room)

@@ -76,15 +76,17 @@ static void show_curses(void *data, const struct tui_grid *grid, bool repaint)
         for (int x = 0; x < grid->cols; x++) {
             const struct tui_cell *cell = &grid->cells[y * grid->cols + x];
             struct tui_cell *old = &t->shown.cells[y * grid->cols + x];
-            if (!all && cell->ch == old->ch && cell->style == old->style)
+            if (!all && cell->ch == old->ch && cell->style == old->style && cell->mark == old->mark)
+                continue;
+            *old = *cell;
+            if (!cell->ch) /* drawn with its left half */
                 continue;
             unsigned style = cell->style < TUI_STYLES ? cell->style : TUI_STYLE_NORMAL;
             bool filled = tui_style(style)->attributes & TUI_FILLED && t->pair[style] && COLORS >= 256;
-            wchar_t text[2] = {filled ? L' ' : (wchar_t)cell->ch, 0};
+            wchar_t text[3] = {filled ? L' ' : (wchar_t)cell->ch, (wchar_t)cell->mark, 0};
             cchar_t out;
             setcchar(&out, text, t->attributes[style], t->pair[style], NULL);
             mvadd_wch(y, x, &out);
-            *old = *cell;
         }
     move(grid->rows - 1, 0); /* a cursor that cannot be hidden disturbs least here */
     refresh();

@@ -16,8 +16,8 @@ enum { LINE_COLUMNS = 12 }; /* columns for ":1234" and a margin */
 /* Returns the last part of a text that has `room` columns with an ellipsis before it. */
 static const char *keep_end(const char *text, int room)
 {
-    for (int left = tui_columns(text) > room ? tui_columns(text) - room + 1 : 0; left > 0 && *text; left--)
-        tui_decode(&text);
+    if (tui_columns(text) > room)
+        tui_skip(&text, tui_columns(text) - room + 1);
     return text;
 }
 

@@ -187,8 +187,7 @@ static void draw_paths(struct tui_app *app, struct tui_grid *grid, struct tui_re
     write_path(&own(app)->paths, (size_t)(node - own(app)->paths.node), path, sizeof path);
     const int cut = tui_columns(path) - (rect.w - 3); /* cuts the begin: the end has the place */
     const char *from = path;
-    for (int i = 0; i < cut; i++)
-        tui_decode(&from);
+    tui_skip(&from, cut);
     line.y++;
     tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s", cut > 0 ? "\xe2\x80\xa6" : "", from);
 }

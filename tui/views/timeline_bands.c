@@ -105,8 +105,9 @@ static void draw_region(struct tui_grid *grid, struct tui_rect band, const char 
 {
     for (int x = from > 0 ? from : 0; x <= to && x < band.w; x++)
         tui_put_char(grid, band, x, 0, TUI_STYLE_AXIS, x == from ? 0x251c : x == to ? 0x2524 : 0x2500);
-    for (int x = from < 0 ? 0 : from + 1; *name && x < to && x < band.w; x++)
-        tui_put_char(grid, band, x, 0, TUI_STYLE_LABEL, tui_decode(&name));
+    const struct tui_rect inside = {band.x, band.y, to < band.w ? to : band.w, band.h};
+    for (int x = from < 0 ? 0 : from + 1; *name && x < inside.w;)
+        x += tui_put_char(grid, inside, x, 0, TUI_STYLE_LABEL, tui_decode(&name));
 }
 
 /* Draws the regions of a level.  False: they are too many, or one that lasts all the time while others are in it. */

@@ -26,7 +26,7 @@ void tui_grid_free(struct tui_grid *grid)
 void tui_grid_clear(struct tui_grid *grid)
 {
     for (int i = 0; i < grid->cols * grid->rows; i++)
-        grid->cells[i] = (struct tui_cell){' ', TUI_STYLE_NORMAL};
+        grid->cells[i] = (struct tui_cell){' ', TUI_STYLE_NORMAL, 0};
 }
 
 struct tui_cell *tui_grid_at(const struct tui_grid *grid, int x, int y)
@@ -71,12 +71,34 @@ int tui_encode(uint32_t ch, char out[5])
     return more + 1;
 }
 
-/* Terminals agree on the width of these characters; others could shift a line, and are not shown. */
-static bool is_one_column(uint32_t ch)
+/* Characters on whose width terminals agree, by first and last code point; others could shift a line, and are not
+ * shown.  Width 2: Unicode's East Asian Wide and Fullwidth without pictures; 0: combining marks. */
+static const struct {
+    uint32_t first, last;
+    int width;
+} widths[] = {
+    {0x20, 0x7e, 1},     {0xa1, 0x2ff, 1},    {0x300, 0x36f, 0},     {0x370, 0x482, 1},    {0x48a, 0x52f, 1},
+    {0x1100, 0x115f, 2}, {0x1ab0, 0x1aff, 0}, {0x1dc0, 0x1dff, 0},   {0x1e00, 0x1fbc, 1},  {0x2010, 0x2027, 1},
+    {0x2030, 0x205e, 1}, {0x20a0, 0x20bf, 1}, {0x20d0, 0x20f0, 0},   {0x2190, 0x22ff, 1},  {0x2500, 0x25fc, 1},
+    {0x2713, 0x2713, 1}, {0x2717, 0x2717, 1}, {0x2e80, 0x2fd5, 2},   {0x2ff0, 0x3029, 2},  {0x3030, 0x303e, 2},
+    {0x3041, 0x3096, 2}, {0x3099, 0x309a, 0}, {0x309b, 0x33ff, 2},   {0x3400, 0x4dbf, 2},  {0x4e00, 0xa4c6, 2},
+    {0xa960, 0xa97c, 2}, {0xac00, 0xd7a3, 2}, {0xf900, 0xfad9, 2},   {0xfe20, 0xfe2f, 0},  {0xfe30, 0xfe6b, 2},
+    {0xff01, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x20000, 0x2fa1d, 2}, {0x30000, 0x323af, 2}};
+enum { UNKNOWN = -1 };
+
+static int width_of(uint32_t ch)
 {
-    return (ch >= 0x20 && ch < 0x7f) || (ch >= 0xa1 && ch < 0x300) || (ch >= 0x370 && ch < 0x483) ||
-           (ch >= 0x2010 && ch < 0x2028) || (ch >= 0x2030 && ch < 0x205f) || (ch >= 0x20a0 && ch < 0x20c0) ||
-           (ch >= 0x2190 && ch < 0x2300) || (ch >= 0x2500 && ch < 0x25fd) || ch == 0x2713 || ch == 0x2717;
+    for (size_t i = 0; i < sizeof widths / sizeof *widths && ch >= widths[i].first; i++)
+        if (ch <= widths[i].last)
+            return widths[i].width;
+    return UNKNOWN;
+}
+
+/* Returns the columns of a character, also as '?'. */
+static int columns_of(uint32_t ch)
+{
+    const int width = width_of(ch);
+    return width == UNKNOWN ? 1 : width;
 }
 
 char tui_ascii(uint32_t ch)
@@ -103,31 +125,74 @@ char tui_ascii(uint32_t ch)
 int tui_columns(const char *text)
 {
     int n = 0;
-    while (tui_decode(&text))
-        n++;
+    for (uint32_t ch; (ch = tui_decode(&text));)
+        n += columns_of(ch);
     return n;
 }
 
-void tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, uint32_t ch)
+int tui_skip(const char **text, int columns)
+{
+    int n = 0;
+    for (const char *next = *text; **text; *text = next) {
+        const int width = columns_of(tui_decode(&next));
+        if (n >= columns && width)
+            break;
+        n += width;
+    }
+    return n;
+}
+
+/* Returns a cell of the rectangle, without the other half of a character that it was a half of; NULL: outside. */
+static struct tui_cell *free_cell(const struct tui_grid *grid, struct tui_rect rect, int x, int y)
 {
     if (x < 0 || y < 0 || x >= rect.w || y >= rect.h)
-        return;
+        return NULL;
     struct tui_cell *cell = tui_grid_at(grid, rect.x + x, rect.y + y);
-    if (!cell)
-        return;
-    cell->ch = grid->ascii ? (uint32_t)(unsigned char)tui_ascii(ch) : is_one_column(ch) ? ch : '?';
-    cell->style = (uint8_t)style;
+    struct tui_cell *left = tui_grid_at(grid, rect.x + x - 1, rect.y + y);
+    struct tui_cell *right = tui_grid_at(grid, rect.x + x + 1, rect.y + y);
+    if (cell && !cell->ch && left)
+        left->ch = ' ';
+    if (cell && cell->ch && right && !right->ch)
+        right->ch = ' ';
+    return cell;
+}
+
+/* Joins a mark to the character before a column. */
+static void put_mark(const struct tui_grid *grid, struct tui_rect rect, int x, int y, uint32_t mark)
+{
+    struct tui_cell *cell =
+        x > 0 && x <= rect.w && y >= 0 && y < rect.h ? tui_grid_at(grid, rect.x + x - 1, rect.y + y) : NULL;
+    if (cell && !cell->ch)
+        cell = tui_grid_at(grid, rect.x + x - 2, rect.y + y);
+    if (cell && !cell->mark && !grid->ascii)
+        cell->mark = mark;
+}
+
+int tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, uint32_t ch)
+{
+    const int width = columns_of(ch);
+    if (!width)
+        put_mark(grid, rect, x, y, ch);
+    if (width == 2 && x + 1 >= rect.w)
+        return width;
+    for (int i = 0; i < width; i++) {
+        struct tui_cell *cell = free_cell(grid, rect, x + i, y);
+        const uint32_t shown = grid->ascii ? (uint32_t)(unsigned char)tui_ascii(ch) : width_of(ch) < 0 ? '?' : ch;
+        if (cell)
+            *cell = (struct tui_cell){i && !grid->ascii ? 0 : shown, (uint8_t)style, 0};
+    }
+    return width;
 }
 
 int tui_put(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, const char *text)
 {
-    uint32_t ch;
-    while ((ch = tui_decode(&text))) {
-        if (x >= rect.w) {
+    for (uint32_t ch; (ch = tui_decode(&text));) {
+        const int width = columns_of(ch);
+        if (x + width > rect.w && width) {
             tui_put_char(grid, rect, rect.w - 1, y, style, 0x2026);
             return rect.w;
         }
-        tui_put_char(grid, rect, x++, y, style, ch);
+        x += tui_put_char(grid, rect, x, y, style, ch);
     }
     return x;
 }
@@ -194,8 +259,12 @@ void tui_grid_write(const struct tui_grid *grid, FILE *out, bool styles)
                 tui_encode(row[x].ch, bytes);
                 if (pass)
                     fputc(tui_style(row[x].style)->letter, out);
-                else
+                else if (row[x].ch)
                     fputs(bytes, out);
+                if (!pass && row[x].mark) {
+                    tui_encode(row[x].mark, bytes);
+                    fputs(bytes, out);
+                }
             }
             fputc('\n', out);
         }

@@ -1,6 +1,7 @@
 /* A grid of cells in memory: the contents of a screen, before a terminal gets it.  Views write it, terminals compare
- * it with their screen, tests read it as text.  Each cell is one column wide; a wider or narrower character becomes
- * '?'.  No function locks: a grid belongs to one thread. */
+ * it with their screen, tests read it as text.  A character of two columns (Chinese, Japanese, Korean) has two cells; a
+ * combining mark joins the cell before; a character on whose width terminals do not agree becomes '?'.  No function
+ * locks: a grid belongs to one thread. */
 #pragma once
 
 #include "tui/widgets/style.h"
@@ -14,8 +15,9 @@ struct tui_rect {
 };
 
 struct tui_cell {
-    uint32_t ch; /* code point */
+    uint32_t ch; /* code point; 0: right half of the character before */
     uint8_t style;
+    uint32_t mark; /* combining mark on it; 0: none */
 };
 
 struct tui_grid {
@@ -49,8 +51,9 @@ int tui_putf(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui
 void tui_put_right(struct tui_grid *grid, struct tui_rect rect, int x_end, int y, enum tui_style style,
                    const char *text);
 
-/* Writes the character with code point ch into one cell; outside the rectangle it does nothing. */
-void tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, uint32_t ch);
+/* Writes the character with code point ch into as many cells as it takes, and returns their number: a mark takes none.
+ * Outside the rectangle, and in its last column if it takes two, it writes nothing. */
+int tui_put_char(struct tui_grid *grid, struct tui_rect rect, int x, int y, enum tui_style style, uint32_t ch);
 
 /* Sets the style of all cells of a rectangle and, unless ch is 0, that character. */
 void tui_fill(struct tui_grid *grid, struct tui_rect rect, enum tui_style style, uint32_t ch);
@@ -58,8 +61,11 @@ void tui_fill(struct tui_grid *grid, struct tui_rect rect, enum tui_style style,
  * its text: TUI_STYLE_CURSOR, or else `style`. */
 enum tui_style tui_begin_line(struct tui_grid *grid, struct tui_rect rect, int y, enum tui_style style, bool chosen);
 
-/* The number of columns that UTF-8 text takes: one for each code point. */
+/* The number of columns that UTF-8 text takes. */
 int tui_columns(const char *text);
+/* Moves *text on by as many characters as take `columns`; returns the columns that they take, one more if the last one
+ * takes two. */
+int tui_skip(const char **text, int columns);
 
 /* Returns the code point at *text and moves *text behind it; '?' for an invalid byte, 0 at the end. */
 uint32_t tui_decode(const char **text);

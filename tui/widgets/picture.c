@@ -39,6 +39,14 @@ static void put_text(uint32_t ch, FILE *out)
     fputs(ch == '&' ? "&amp;" : ch == '<' ? "&lt;" : ch == '>' ? "&gt;" : ch == '"' ? "&quot;" : bytes, out);
 }
 
+static void put_cell(const struct tui_cell *cell, FILE *out)
+{
+    if (cell->ch)
+        put_text(cell->ch, out);
+    if (cell->mark)
+        put_text(cell->mark, out);
+}
+
 static const struct tui_cell *row_of(const struct tui_grid *grid, int y)
 {
     return &grid->cells[y * grid->cols];
@@ -66,11 +74,14 @@ static void put_run(const struct tui_grid *grid, int from, int to, int y, const 
 {
     fprintf(out, "<text y=\"%d\" fill=\"#%06x\"%s x=\"", y * CELL_H + BASE, (unsigned)ink->fore,
             ink->bold ? " font-weight=\"bold\"" : "");
-    for (int x = from; x < to; x++)
-        fprintf(out, "%s%d", x > from ? " " : "", x * CELL_W);
+    for (int x = from; x < to; x++) {
+        const struct tui_cell *cell = &row_of(grid, y)[x];
+        for (int i = 0; i < (cell->ch != 0) + (cell->mark != 0); i++)
+            fprintf(out, "%s%d", x > from || i ? " " : "", x * CELL_W);
+    }
     fputs("\">", out);
     for (int x = from; x < to; x++)
-        put_text(row_of(grid, y)[x].ch, out);
+        put_cell(&row_of(grid, y)[x], out);
     fputs("</text>\n", out);
 }
 
@@ -116,7 +127,10 @@ void tui_picture_html(const struct tui_grid *grid, const char *title, FILE *out)
                 fputs(ink.bold ? ";font-weight:bold\">" : "\">", out);
             }
             for (; x < to; x++)
-                put_text(ink.filled ? ' ' : row_of(grid, y)[x].ch, out);
+                if (ink.filled)
+                    put_text(' ', out);
+                else
+                    put_cell(&row_of(grid, y)[x], out);
             if (style != TUI_STYLE_NORMAL)
                 fputs("</span>", out);
         }

@@ -336,8 +336,8 @@ static void put_column(struct tui_grid *grid, struct tui_rect rect, int x, int y
     text = trc_cxx_fit(text, width > 0 ? (size_t)width : SIZE_MAX, room, sizeof room);
     int used = tui_columns(text), head = ana_cut_head(text, width);
     tui_put(grid, cell, right && used < width ? width - used : 0, 0, style, text);
-    for (int left = used > width ? used - (width - 1 - head) : 0; left > 0; left--)
-        tui_decode(&text); /* cut: its end stands behind the mark */
+    if (used > width)
+        tui_skip(&text, used - (width - 1 - head)); /* cut: its end stands behind the mark */
     if (used > width) {
         tui_put_char(grid, cell, head, 0, style, 0x2026);
         tui_put(grid, cell, head + 1, 0, style, text);

@@ -19,10 +19,10 @@ void tui_wrap(const char *word, int indent, const char *text, int width, tui_lin
     do {
         const char *end = text, *cut = NULL;
         int columns = 0;
-        for (; *end && columns <= room; columns++) {
+        while (*end && columns <= room) {
             if (*end == ' ')
                 cut = end;
-            tui_decode(&end);
+            columns += tui_skip(&end, 1);
         }
         if (*end == 0 && columns <= room)
             cut = end;

@@ -35,12 +35,39 @@ static void texts(void)
     tui_put(&grid, (struct tui_rect){10, 2, 9, 9}, 0, 0, TUI_STYLE_NORMAL, "outside");
     expect("clipped to the grid", false, "\n\n          ou\n");
     tui_put(&grid, all, 0, 0, TUI_STYLE_NORMAL,
-            "a\xff\xe2\x80z\xe4\xbd\xa0"
+            "a\xff\xe2\x80z\xf0\x9f\x98\x80"
             "b\t");
-    expect("bad bytes, wide and control characters", false, "a???z?b?\n\n\n");
+    expect("bad bytes, pictures and control characters", false, "a???z?b?\n\n\n");
     tui_put(&grid, all, 0, 0, TUI_STYLE_TROUBLE, "x");
     tui_fill(&grid, (struct tui_rect){1, 1, 2, 2}, TUI_STYLE_CURSOR, 0);
     expect("styles", true, "x\n\n\nr\n CC\n CC\n");
+}
+
+#define NI  "\xe4\xbd\xa0" /* two columns */
+#define HAO "\xe5\xa5\xbd"
+
+/* Characters of two columns, and marks of none. */
+static void widths(void)
+{
+    CHECK(tui_columns("a" NI "e\xcc\x81z") == 5, "columns of text: %d", tui_columns("a" NI "e\xcc\x81z"));
+    CHECK(tui_put(&grid, all, 0, 0, TUI_STYLE_NORMAL, NI HAO "e\xcc\x81|") == 6, "the column after the text");
+    tui_put(&grid, all, 0, 1, TUI_STYLE_NORMAL, "abcde|");
+    CHECK(tui_grid_at(&grid, 5, 0)->ch == '|' && tui_grid_at(&grid, 5, 1)->ch == '|', "what follows is aligned");
+    expect("wide characters and marks", false, NI HAO "e\xcc\x81|\nabcde|\n\n");
+    tui_put(&grid, (struct tui_rect){0, 0, 4, 1}, 0, 0, TUI_STYLE_NORMAL, "a" NI HAO);
+    expect("cut before half a character", false, "a" NI "\xe2\x80\xa6\n\n\n");
+    tui_put(&grid, (struct tui_rect){0, 0, 3, 1}, 0, 0, TUI_STYLE_NORMAL, "a" NI HAO);
+    expect("cut where a character was", false, "a \xe2\x80\xa6\n\n\n");
+    tui_put(&grid, all, 0, 0, TUI_STYLE_NORMAL, NI HAO);
+    tui_put_char(&grid, all, 1, 0, TUI_STYLE_NORMAL, 'x');
+    tui_put_char(&grid, all, 2, 0, TUI_STYLE_NORMAL, 'y');
+    expect("no half of a character stays", false, " xy\n\n\n");
+    const char *rest = "a" NI "e\xcc\x81z";
+    CHECK(tui_skip(&rest, 2) == 3 && *rest == 'e' && tui_skip(&rest, 1) == 1 && *rest == 'z', "skipped by columns");
+    grid.ascii = true;
+    tui_put(&grid, all, 0, 0, TUI_STYLE_NORMAL, NI "e\xcc\x81|");
+    expect("ASCII keeps the columns", false, "??e|\n\n\n");
+    grid.ascii = false;
 }
 
 static void ascii(void)
@@ -80,6 +107,7 @@ int main(void)
 {
     tui_grid_resize(&grid, all.w, all.h);
     texts();
+    widths();
     ascii();
     sizes();
     round_trip();
