@@ -93,7 +93,8 @@ enum ana_loop_detour ana_loop_is_detour(const struct ana_loop_graph *g, const st
     size_t inside = size_of(&inner->in), all = size_of(&outer->in), around = all > inside ? all - inside : 0;
     bool twice = t.usual > ANA_LOOP_DETOUR_FEW && t.few > 1 && t.few * ANA_LOOP_DETOUR_FAR >= t.gaps;
     bool chance = (!t.usual && t.few * ANA_LOOP_DETOUR_FEW >= t.gaps && t.gaps) || twice, cut = is_cut(g, &t);
-    if (ana_loop_leaves_out(g, outer, inner))
+    bool each_time = t.always && t.usual && t.usual <= ANA_LOOP_DETOUR_FEW; /* the inner one is called so often there */
+    if (!each_time && ana_loop_leaves_out(g, outer, inner))
         return ANA_LOOP_SELDOM;
     bool inside_too = !inner->turn || g->loops->node[outer->end].count >= inner->count;
     if (outer->turn && inside_too) /* place that is called inside, too */

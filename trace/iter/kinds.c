@@ -222,11 +222,13 @@ void ana_loop_kinds(struct ana_loop_graph *g, const struct ana_loop *raw, size_t
         for (size_t j = i + 1; i == 0 && j < levels; j++)
             is_detour |= ana_loop_is_detour(g, &raw[i], &raw[j]) == ANA_LOOP_SELDOM;
     }
+    bool has_own = levels && !ana_loop_has(&g->shared, raw[0].end);
     uint64_t outer = 0;
     for (struct pick pick; levels && (pick = pick_kind(g, raw, levels, outer)).kind;) {
         struct ana_loop loop = {.in = raw[0].in, .end = pick.node, .turn = pick.kind->key, .sort = pick.kind->sort};
         loop.count = outer = pick.kind->mark.count;
-        loop.is_detour = is_cut(g, &g->loops->node[pick.node], pick.kind) || (is_detour && loop.count < raw[0].count);
+        bool fewer = loop.count < raw[0].count, most = has_own && loop.count * ANA_LOOP_DETOUR_NEAR > raw[0].count;
+        loop.is_detour = is_cut(g, &g->loops->node[pick.node], pick.kind) || (fewer && (is_detour || most));
         ana_loop_put(&loop.head, pick.node);
         add_level(g->loops, &loop);
     }

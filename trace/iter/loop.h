@@ -22,11 +22,13 @@
  *   time of a job that did not end counts for n >= ANA_LOOP_DETOUR only: an iteration may be under way; up to
  *   ANA_LOOP_BEFORE calls more at the begin say nothing), or
  *   it comes every n-th time (n >= ANA_LOOP_DETOUR_FAR), before the first and after the last, or
- *   something is left out where it comes, that else is called each time inside: it is done in place of that, or
+ *   something is left out where it comes, that else is called each time inside: it is done in place of that, unless
+ *   it comes every second or third time, as a function does that each iteration calls so often, or
  *   it has fewer places than the level inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or
  *   more than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or
  *   none: an inner loop seldom runs once, or
- *   it is a kind of calls, and something inside it is a detour. */
+ *   it is a kind of calls, and something inside it is a detour, or a loop that has places of its own goes round less
+ *   than ANA_LOOP_DETOUR_NEAR times in it: calls of most of its iterations are alike. */
 #pragma once
 
 #include "trace/iter/iter.h"
