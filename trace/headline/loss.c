@@ -247,18 +247,33 @@ const struct ana_price *ana_worst_price(const struct ana_summary *s)
     return worst && (double)worst->saves_ns >= NOTABLE_SHARE * (double)s->path_ns ? worst : NULL;
 }
 
+/* The rank that most of all waiting is charged to, other than the one that comes last; NULL: none. */
+static const struct ana_rank_stat *most_charged(const struct ana_summary *s, size_t last)
+{
+    const struct ana_rank_stat *most = NULL;
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < s->rank_count; i++) {
+        all_ns = ana_plus(all_ns, s->ranks[i].charged_ns);
+        most = !most || s->ranks[i].charged_ns > most->charged_ns ? &s->ranks[i] : most;
+    }
+    return most && most->index != last && most->charged_ns > all_ns / 2 ? most : NULL;
+}
+
 /* Writes that the last rank at a collective waits for others itself, and the ranks that would save most. */
 static void write_held_up(const struct ana_job *job, const struct ana_summary *s, const char *begin, size_t last,
                           struct ana_line line)
 {
     const struct ana_price *price = ana_worst_price(s);
-    char words[400] = "", saving[120] = "";
+    const struct ana_rank_stat *by = price ? NULL : most_charged(s, last);
+    char words[400] = "", saving[120] = "", whom[64] = "others";
+    if (by)
+        snprintf(whom, sizeof whom, "rank %s", ana_rank_label(job, by->index).text);
     if (price) {
         ana_price_words(job, price, words, sizeof words);
         ana_price_saving(s, price, saving, sizeof saving);
     }
-    ana_line_write(line, "%s: rank %s comes last, held up by others before%s%s%s%s", begin,
-                   ana_rank_label(job, last).text, price ? "; " : "", words, price ? ": " : "", saving);
+    ana_line_write(line, "%s: rank %s comes last, held up by %s before%s%s%s%s", begin, ana_rank_label(job, last).text,
+                   whom, price ? "; " : "", words, price ? ": " : "", saving);
 }
 
 static bool write_collective(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)

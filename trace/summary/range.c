@@ -2,8 +2,10 @@
 #include "trace/summary/summary_impl.h"
 #include "trace/summary/matched.h"
 #include "trace/job/window.h"
+#include "trace/util/spans.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- relations --------------------------------------------------------------------------------------------------- */
 
@@ -53,6 +55,38 @@ static void add_to_site(const struct ana_job *job, const struct ana_stored_wait 
     struct ana_site_sum *sum = key ? ana_map_find(&events->sites, key[0], key[1], key[2]) : NULL;
     if (sum)
         sum->wait_ns = ana_plus(sum->wait_ns, w->end_ns - w->begin_ns);
+}
+
+/* Charges the waits of the selection to the ranks waited for, without the time in which these waited themselves. */
+static bool charge_waits(const struct ana_job *job, struct ana_summary *s)
+{
+    const struct ana_store *store = &ana_job_analysis(job)->store;
+    const size_t ranks = ana_job_members(job)->count, waits = ana_store_count(store->waits, ANA_STORE_WAITS);
+    uint64_t *last = malloc((ranks + 1) * sizeof *last); /* latest wait of each rank that may overlap */
+    int64_t *charged = calloc(ranks + 1, sizeof *charged);
+    if (last && charged)
+        memcpy(last, store->last_wait, ranks * sizeof *last);
+    for (size_t i = 0; last && charged && i < waits; i++) {
+        const struct ana_stored_wait *w = ana_store_wait_at(store, i), *own;
+        const struct ana_span span = {w->begin_ns, w->end_ns}, view = {s->begin_ns, s->end_ns};
+        int64_t ns = ana_span_overlap(span, view);
+        if (ns <= 0)
+            continue;
+        while ((own = ana_store_wait_of(store, last[w->culprit])) && own->begin_ns >= w->end_ns)
+            last[w->culprit] = own->before;
+        for (; own && own->end_ns > w->begin_ns; own = ana_store_wait_of(store, own->before)) {
+            const struct ana_span both = {own->begin_ns > span.begin_ns ? own->begin_ns : span.begin_ns,
+                                          own->end_ns < span.end_ns ? own->end_ns : span.end_ns};
+            ns -= ana_span_overlap(both, view);
+        }
+        charged[w->culprit] = ana_plus(charged[w->culprit], ns > 0 ? ns : 0);
+    }
+    const bool ok = last && charged, known = ana_waits_are_known(job, s);
+    for (size_t i = 0; ok && i < s->rank_count; i++)
+        s->ranks[i].charged_ns = known ? charged[s->ranks[i].index] : -1;
+    free(last);
+    free(charged);
+    return ok;
 }
 
 /* Adds the relations in the store that are selected; waits to the sites of `events`, too. */
@@ -185,7 +219,8 @@ bool ana_summary_time_range(struct ana_job *job, struct ana_summary *s)
     range_ranks(job, s, events);
     bool ok = ana_matched_find(job, &s->selection, &taken) && collect_relations(job, s, &taken, &relations, events) &&
               range_calls(job, s, events) && ana_summary_pairs(s, &events->pairs, &relations) &&
-              ana_summary_relations(job, s, &relations, events) && ana_summary_outliers(job, s, &taken);
+              ana_summary_relations(job, s, &relations, events) && ana_summary_outliers(job, s, &taken) &&
+              charge_waits(job, s);
     free(taken.of_place);
     ana_tally_free(&relations);
     return ok;

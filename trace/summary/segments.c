@@ -386,8 +386,8 @@ static void add_other_costs(struct ana_summary *s, const struct ana_why *why)
     }
     for (size_t i = 0; i < s->rank_count; i++) {
         struct ana_rank_stat *stat = &s->ranks[i];
-        if (!why->causes) {
-            stat->charged_ns = -1;
+        if (!why->causes) { /* a part of the run: summed from its waits */
+            stat->charged_ns = s->exact ? -1 : stat->charged_ns;
             continue;
         }
         const struct ana_rank_cost rank_cost = ana_why_rank_cost(why, stat->index);
