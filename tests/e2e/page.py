@@ -155,9 +155,32 @@ def browser():
         r"zoom true; all true; sorted (a|de)scending; dark (dark|light); sections \d+; images 0", said), (said, done.err[-300:]))
 
 
+NARROW = """<iframe id=f style="width:390px;height:900px;border:0"></iframe><script>
+f.onload = () => setTimeout(() => { const d = f.contentDocument, w = d.querySelectorAll("#words dt"), last = d.querySelector("main").lastChild;
+  document.title = "width " + f.contentWindow.innerWidth + "; needs " + d.documentElement.scrollWidth + "; last " + last.id +
+    "; words " + [...w].map(x => x.textContent).join(",") }, 500);
+f.srcdoc = %s;</script>"""
+
+
+def narrow():
+    """On a telephone nothing is wider than the screen; the words of the page are explained at its end."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if not program:
+        return skip("in 390 pixels", "chromium is missing; as root: apt-get install chromium")
+    with open("narrow.html", "w", encoding="utf-8") as f:
+        f.write(NARROW % json.dumps(read("one.html")).replace("<", "\\u003c"))
+    done = run([program, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom",
+                "file://" + os.path.abspath("narrow.html")], env=dict(os.environ, HOME=os.getcwd()))
+    said = re.search(r"<title>width (\d+); needs (\d+); last (\w+); words (.*?)</title>", done.out, re.S)
+    check("in 390 pixels nothing is cut", said and said.group(1) == "390" and int(said.group(2)) <= 390, (said and said.groups(), done.err[-300:]))
+    check("the words are explained at the end", said and said.group(3) == "words" and
+          {"compute", "wait", "transfer", "skew p50", "saves"} <= set(said.group(4).split(",")), said and said.groups())
+
+
 numbers()
 large()
 to_blame()
 wrong()
 browser()
+narrow()
 end()

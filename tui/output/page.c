@@ -188,6 +188,23 @@ static bool add_matrix(cJSON *root, const struct ana_job *job, const struct ana_
     return sum != NULL;
 }
 
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* Adds the accounts of time, and the keys of tables with words that are not everybody's. */
+static void add_words(cJSON *root)
+{
+    cJSON *accounts = cJSON_AddObjectToObject(root, "accounts"), *words = cJSON_AddObjectToObject(root, "words");
+    for (int i = 0; i < ANA_ACCOUNTS; i++)
+        tui_json_text(accounts, ana_account_key((enum ana_account_id)i), ana_account_help((enum ana_account_id)i));
+    for (int i = 0; i < ANA_METRICS; i++) {
+        const struct ana_metric *m = &ana_metrics[i];
+        const bool explained =
+            m->kind == ANA_KIND_SEGMENT || m->kind == ANA_KIND_PRICE || m->kind == ANA_KIND_COLLECTIVE;
+        if (explained && m->key && !cJSON_HasObjectItem(words, m->key))
+            tui_json_text(words, m->key, m->help);
+    }
+}
+
 /* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 /* Cuts lists and texts that are too long for a page, and notes each cut. */
@@ -225,6 +242,7 @@ static char *make_data(struct ana_job *job, const struct ana_summary *s, const s
     cJSON *verdict = v ? tui_verdict_tree(job, v, fine && healthy[0] ? healthy : v->summary.text) : cJSON_CreateNull();
     bool ok = report && verdict && add_timeline(root, job, s, v) && add_matrix(root, job, s);
     tui_json_text(root, "version", HPCTOP_VERSION);
+    add_words(root);
     tui_json_text(root, "said", said && said[0] ? said : NULL);
     if (report)
         shorten(report, ana_job_info(job).ranks, left_out);

@@ -188,3 +188,10 @@ function draw() {
 addEventListener("resize", draw);
 addEventListener("beforeprint", draw);
 draw();
+
+/* ---- words ---- */
+
+const words = section("words", "Words"), meanings = make("dl");
+for (const [word, meaning] of Object.entries(data.accounts).concat([...explained]))
+  meanings.append(make("dt", word), make("dd", meaning));
+words.append(meanings);

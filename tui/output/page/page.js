@@ -43,6 +43,8 @@ function section(id, title, before) {
   return s;
 }
 
+const explained = new Map(); /* titles of columns, for the words at the end */
+
 /* A table of rows; columns are [key, title, format]. Titles sort; the first number sorts first. */
 function table(parent, rows, columns) {
   columns = columns.filter(c => rows.some(r => r[c[0]] !== null && r[c[0]] !== undefined && r[c[0]] !== ""));
@@ -75,6 +77,10 @@ function table(parent, rows, columns) {
   }
   for (const [key, title, kind] of columns) {
     const th = make("th", title, kind === "text" || kind === "list" ? "text" : "");
+    if (data.words[key]) {
+      th.title = data.words[key];
+      explained.set(title, data.words[key]);
+    }
     th.tabIndex = 0;
     const sort = () => {
       down = order === key ? !down : kind !== "text";
