@@ -323,16 +323,22 @@ static bool is_query(const struct look *l, uint32_t place)
 }
 
 /* Returns whether all calls that end iterations of a level query a communicator, as MPI_Comm_rank, and its iterations
- * have no other calls, or less than SETUP_PART of the run: libraries do so during their set-up. */
+ * have no other calls, or less than SETUP_PART of the run without a collective in each: libraries do so during their
+ * set-up. */
 static bool is_setup(const struct look *l, const struct ana_loop *loop, const struct ana_loop_level *level)
 {
-    bool alone = true;
+    bool alone = true, meets = false;
     for (size_t i = 0; i < ANA_LOOP_ENDS && level->place[i]; i++)
         if (!is_query(l, level->place[i]))
             return false;
-    for (size_t i = 0; i < l->loops.nodes; i++)
-        alone &= !ana_loop_has(&loop->in, i) || is_query(l, l->loops.node[i].place);
-    return alone || (double)level->count * level->usual_ns < SETUP_PART * (double)ana_job_info(l->job).elapsed_ns;
+    for (size_t i = 0; i < l->loops.nodes; i++) {
+        const struct ana_loop_node *node = &l->loops.node[i];
+        const bool is_in = ana_loop_has(&loop->in, i);
+        alone &= !is_in || is_query(l, node->place);
+        meets |= is_in && node->members > 1 && node->count >= loop->count;
+    }
+    const double run_ns = (double)ana_job_info(l->job).elapsed_ns;
+    return alone || (!meets && (double)level->count * level->usual_ns < SETUP_PART * run_ns);
 }
 
 /* Whether all ranks come to the end of a level's iterations, but some far more often than others: the n-th iteration of

@@ -149,16 +149,23 @@ static void check_none(const char *name, enum tb_call call, int more, size_t lev
     folder_remove();
 }
 
-/* Each iteration queries its communicator once, and then sends two messages. */
-static void check_queries(void)
+/* Each iteration queries its communicator once, and then sends two messages; or meets the others twice, most of the run
+ * after its begin. */
+static void check_queries(bool meets)
 {
     enum { QUERIES = 60 };
     struct planted p = planted_begin("queries", RANKS);
-    for (int r = 0; r < RANKS; r++)
-        for (int i = 0; i < QUERIES; i++) {
+    planted_meet(&p, 0x20, TB_WORLD, UINT64_MAX);
+    for (int r = 0; meets && r < RANKS; r++)
+        p.at[r] += 60000 * MS;
+    for (int i = 0; i < QUERIES; i++) {
+        for (int r = 0; r < RANKS; r++) {
             call_often(&p, r, TB_COMM_RANK, 0x60, 1);
-            call_often(&p, r, TB_ISEND, 0x70, 2);
+            call_often(&p, r, TB_ISEND, 0x70, meets ? 0 : 2);
         }
+        for (int k = 0; meets && k < 2; k++)
+            planted_meet(&p, 0x80, TB_WORLD, UINT64_MAX);
+    }
     struct ana_job *job = planted_open(&p);
     struct ana_summary s = folder_summary(job);
     bool found = false;
@@ -269,7 +276,8 @@ int main(void)
     check_none("neighbours on levels of a grid", TB_ISEND, 20, 0);
     check_none("equally many", TB_ISEND, 0, 1);
     check_none("queries", TB_COMM_RANK, 0, 0);
-    check_queries();
+    check_queries(false);
+    check_queries(true);
     check_bursts(10 * MS, 1);
     check_bursts(2000 * MS, 0);
     check_slice("a time slice", 24 * MS, 10000, false);
