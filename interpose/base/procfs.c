@@ -269,12 +269,13 @@ static uint64_t lock_holder(void)
 
 static void add_holder(struct ipo_text *text, const struct ipo_task *task)
 {
-    bool locks = task->call == SYS_flock || (task->call == SYS_fcntl && task->argument[1] == F_SETLKW);
-    uint64_t holder = locks ? lock_holder() : 0;
-    if (holder) {
-        ipo_text_add(text, ", held by process ");
+    const bool record = task->call == SYS_fcntl && (task->argument[1] == F_SETLKW || task->argument[1] == F_OFD_SETLKW);
+    if (!record && task->call != SYS_flock)
+        return;
+    const uint64_t holder = lock_holder(); /* locks of open files (OFDLCK) have no process there */
+    ipo_text_add(text, holder ? ", held by process " : ", whose holder /proc/locks does not tell");
+    if (holder)
         ipo_text_add_number(text, holder);
-    }
 }
 
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size)

@@ -15,7 +15,8 @@
 
 static char fifo[] = "/tmp/hpctop-procfs-XXXXXX/fifo", locked[64];
 static pid_t holder;
-static int feed; /* the end of standard input's pipe that is written to */
+static bool of_open_file; /* the lock is one of F_OFD_SETLKW, else of flock */
+static int feed;          /* the end of standard input's pipe that is written to */
 static atomic_uint reader;
 
 static void *open_fifo(void *unused)
@@ -33,6 +34,15 @@ static void *read_input(void *unused)
     return unused;
 }
 
+static void take(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (of_open_file)
+        fcntl(fd, F_OFD_SETLKW, &lock);
+    else
+        flock(fd, LOCK_EX);
+}
+
 /* Another process locks the file, and this one waits for that. */
 static void lock_elsewhere(void)
 {
@@ -40,7 +50,7 @@ static void lock_elsewhere(void)
     char byte;
     CHECK(!pipe(ready) && (holder = fork()) >= 0, "fork");
     if (!holder) {
-        flock(open(locked, O_CREAT | O_RDWR, 0600), LOCK_EX);
+        take(open(locked, O_CREAT | O_RDWR, 0600));
         _exit(write(ready[1], "", 1) == 1 ? pause() : 1);
     }
     CHECK(read(ready[0], &byte, 1) == 1, "read");
@@ -50,7 +60,7 @@ static void *lock_file(void *unused)
 {
     int fd = open(locked, O_RDWR);
     reader = (unsigned)gettid();
-    flock(fd, LOCK_EX);
+    take(fd);
     close(fd);
     return unused;
 }
@@ -93,6 +103,10 @@ int main(void)
     snprintf(locked, sizeof locked, "%s.lock", fifo);
     lock_elsewhere();
     snprintf(expected, sizeof expected, "flock() on %s, held by process %d", locked, (int)holder);
+    waits_for(lock_file, expected);
+    of_open_file = true;
+    lock_elsewhere();
+    snprintf(expected, sizeof expected, "fcntl() on %s, whose holder /proc/locks does not tell", locked);
     waits_for(lock_file, expected);
     unlink(locked);
     unlink(fifo);
