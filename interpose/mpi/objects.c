@@ -166,6 +166,26 @@ static void describe_leader(struct ipo_frame *frame, const uintptr_t *args)
             ipo_world_rank(ipo_comm(ipo_arg(call, args, ROLE_HANDLE)), (int)ipo_arg(call, args, ROLE_DESTINATION));
 }
 
+/* The number of the group's list of ranks; 0: not known.  MPI is asked about a group only if the program has made it,
+ * or after the call has accepted it. */
+static uint32_t find_group(struct ipo_frame *frame, uintptr_t handle, struct ipo_epoch_group *last)
+{
+    uint64_t stamp = ipo_cache_stamp();
+    handle = ipo_handle(handle);
+    if (last->handle == handle && last->stamp == stamp)
+        return last->ranks;
+    bool made = ipo_living_is(IPO_MAKES_GROUP, handle);
+    if (!made && frame->thread->sizes != IPO_SIZES_ASKED) {
+        frame->thread->sizes = IPO_SIZES_MISSED;
+        return 0;
+    }
+    struct ipo_members *members = ipo_members_of_group(handle);
+    uint32_t ranks = members ? ipo_ranks_number(members->world, (uint32_t)members->n) : 0;
+    ipo_members_drop(members);
+    *last = (struct ipo_epoch_group){made ? handle : 0, stamp, ranks}; /* its maker may free it unseen */
+    return ranks;
+}
+
 void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
 {
     const struct ipo_call *call = frame->call;
@@ -181,6 +201,11 @@ void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args)
     }
     if (frame->sig.call == IPO_Intercomm_create)
         describe_leader(frame, args);
+    if (frame->sig.call == IPO_Comm_create_group) {
+        struct ipo_epoch_group none = {0};
+        frame->sig.tag = (int)ipo_arg(call, args, ROLE_SEND_TAG);
+        frame->sig.object = find_group(frame, ipo_arg(call, args, ROLE_HANDLE), &none);
+    }
     if (ipo_has(call, ROLE_REQUEST_OUT))
         frame->sig.flags |= TRC_SIG_START;
     if (!is_partial(frame->sig.call))
@@ -217,26 +242,6 @@ void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args)
         uint64_t size = ipo_type_size(frame->thread, ipo_arg(call, args, ROLE_SEND_TYPE));
         sig->sent = sig->received = size == TRC_BYTES_UNKNOWN ? 0 : size;
     }
-}
-
-/* The number of the group's list of ranks; 0: not known.  MPI is asked about a group only if the program has made it,
- * or after the call has accepted it. */
-static uint32_t find_group(struct ipo_frame *frame, uintptr_t handle, struct ipo_epoch_group *last)
-{
-    uint64_t stamp = ipo_cache_stamp();
-    handle = ipo_handle(handle);
-    if (last->handle == handle && last->stamp == stamp)
-        return last->ranks;
-    bool made = ipo_living_is(IPO_MAKES_GROUP, handle);
-    if (!made && frame->thread->sizes != IPO_SIZES_ASKED) {
-        frame->thread->sizes = IPO_SIZES_MISSED;
-        return 0;
-    }
-    struct ipo_members *members = ipo_members_of_group(handle);
-    uint32_t ranks = members ? ipo_ranks_number(members->world, (uint32_t)members->n) : 0;
-    ipo_members_drop(members);
-    *last = (struct ipo_epoch_group){made ? handle : 0, stamp, ranks}; /* its maker may free it unseen */
-    return ranks;
 }
 
 /* The group of the epoch that the call begins or ends; 0: none, or not known. */

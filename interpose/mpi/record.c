@@ -122,6 +122,11 @@ static __attribute__((noinline, cold)) void enter_nested(struct ipo_frame *frame
     ipo_site_seen(frame->site);
     frame->sig = ipo_plain_sig(id, frame->site);
     frame->sig.flags = TRC_SIG_NESTED;
+    if (trc_opclass_category(frame->call->opclass) == TRC_CAT_COLLECTIVE && ipo_has(frame->call, ROLE_COMM)) {
+        struct ipo_comm *comm = ipo_comm(ipo_arg(frame->call, args, ROLE_COMM));
+        if (comm) /* it takes a number among the others' collectives */
+            comm->sequence++;
+    }
     frame->index = trc_stream_intern(&frame->thread->stream, &frame->sig);
     frame->sequence = frame->thread->stream.page->thread.nested; /* of a call around it, which a callback made, too */
     frame->thread->stream.page->thread.nested = (uint16_t)(frame->index + 1);

@@ -55,7 +55,7 @@ static inline uint32_t trc_done_flags(uint32_t flags)
     FIELD(uint32_t, comm, u)   /* TRC_DEF_COMM id; 0 = none */                                                         \
     FIELD(uint32_t, object, u) /* TRC_DEF_WIN, TRC_DEF_FILE id; messages and collectives: TRC_DEF_DATA id; kernels: \
                                   TRC_DEF_KERNEL id; NCCL: number of the stream (trc_device_stream) that it is put on; \
-                                  0 = none */  \
+                                  Comm_create_group: TRC_DEF_RANKS id of the group; 0 = none */  \
     FIELD(int32_t, peer, s)    /* destination, root, target; of a leader in Intercomm_create: the other leader */      \
     FIELD(int32_t, tag, s)     /* Win_post, _start, _complete, _wait: TRC_DEF_RANKS id of their group */               \
     FIELD(int32_t, source, s)  /* origin of the message */                                                             \

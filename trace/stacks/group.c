@@ -95,6 +95,15 @@ const struct ana_frame *ana_stack_place(const struct ana_stack *stack)
     return stack->native_count ? &stack->native[0] : NULL;
 }
 
+bool ana_stack_in_callback(const struct ana_stack *stack)
+{
+    const struct ana_frame *end = stack->native + stack->native_count;
+    for (const struct ana_frame *f = stack->python_count ? end : ana_stack_place(stack); f && f < end; f++)
+        if (strncmp(f->function, "MPI_", 4) == 0 || strncmp(f->function, "PMPI_", 5) == 0)
+            return f > ana_stack_place(stack);
+    return false;
+}
+
 static const char *state_text(char state)
 {
     switch (state) {

@@ -38,6 +38,7 @@ struct ana_dependency {
     const struct ana_open_request *request; /* request of a collective */
     int32_t target;                         /* lock: rank whose window it is; TRC_PEER_NONE: all */
     bool shared;                            /* lock: the holder's is shared */
+    uint64_t site;                          /* lock: site of the call by which the holder took it */
     bool completes;                         /* epoch: MPI_Win_complete is lacking, else MPI_Win_post */
     bool started;                           /* a send whose request is open: its message may be taken already */
     bool half;                              /* the send of an MPI_Sendrecv: the same, and it is not counted yet */
@@ -105,7 +106,7 @@ struct ana_standing {
     bool moved;             /* it did something between the samples */
     bool quiet;             /* nothing of its whole host is heard any more (ana_case_find_quiet) */
     bool sure;              /* all its threads are accounted for */
-    bool lives;             /* a thread is in a call, and others of it compute outside */
+    bool lives;             /* threads are in calls, but those outside matter: they compute, or the others listen */
     uint8_t waits, blocked; /* a bit for each kind of wait: all; long enough to count */
 };
 
@@ -226,6 +227,8 @@ static inline bool ana_rank_is_in(const struct ana_case *c, size_t index, enum a
 void ana_rank_threads(struct ana_case *c, size_t index);
 /* The blocked operation of a rank that has lasted longest, rather one that does not wait aside; NULL: none. */
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
+/* Whether a thread of a rank is outside MPI, and its others all wait for messages from any source. */
+bool ana_only_listens(struct ana_case *c, size_t index);
 
 /* model.c */
 /* Finds who can move on and who cannot, and the knots.  False: out of memory. */

@@ -119,13 +119,23 @@ static size_t find_center(struct ana_case *c, const size_t *path, size_t n)
     return peers >= 2 && waiting * 2 > peers ? center : SIZE_MAX;
 }
 
+/* Whether a rank of the circle only listens, and the one before it waits for it in a collective. */
+static bool has_listener(struct ana_case *c, const size_t *path, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ana_rank_waiting(c, path[i])->kind == ANA_WAITING_COLLECTIVE && ana_only_listens(c, path[(i + 1) % n]))
+            return true;
+    return false;
+}
+
 bool ana_find_cycle(struct ana_case *c)
 {
     size_t *edges = ana_case_room(c), *path = ana_case_room(c), *seen = ana_case_room(c), n = 0;
     for (size_t i = 0; edges && path && seen && i < c->count && n == 0; i++)
         if (ana_rank_knot(c, i) && !seen[i])
             n = circle_from(c, i, edges, path, seen);
-    if (n == 0 || !ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, path, n), ana_case_lasted(c, path, n)))
+    if (n == 0 || has_listener(c, path, n) ||
+        !ana_case_settle(c, ANA_CLASS_CYCLE, ana_case_certainty(c, path, n), ana_case_lasted(c, path, n)))
         return false;
     const size_t center = find_center(c, path, n);
     ana_case_blame_all(c, center == SIZE_MAX ? ana_ranks_at(path, n) : ana_one_rank(center));

@@ -67,7 +67,7 @@ static bool asked_lock(struct ana_case *c, const struct ana_waiting *p, struct a
     *own = SIZE_MAX;
     if (!p->comm)
         return false;
-    *out = (struct ana_held_lock){p->comm->def.identity, p->sig->peer, all || p->sig->flags & TRC_SIG_SHARED};
+    *out = (struct ana_held_lock){p->comm->def.identity, p->sig->peer, all || p->sig->flags & TRC_SIG_SHARED, 0};
     if (all || strcmp(p->call->name, "MPI_Win_lock") == 0)
         return all || out->target >= 0;
     for (size_t k = 0; k < mine->locks && *own == SIZE_MAX; k++)
@@ -79,14 +79,16 @@ static bool asked_lock(struct ana_case *c, const struct ana_waiting *p, struct a
     return *own != SIZE_MAX;
 }
 
-static void add_lock(struct ana_case *c, struct ana_waiting *p, int32_t holder, int32_t target, bool shared)
+static void add_lock(struct ana_case *c, struct ana_waiting *p, int32_t holder, int32_t target,
+                     const struct ana_held_lock *held)
 {
     struct trc_sig sig = *p->sig;
     sig.peer = holder;
     add_dependency(c, p, ANA_DEPENDENCY_LOCK, &sig, 0, p->since_ns);
     if (!c->memory) {
         c->dependency[c->dependencies - 1].target = target;
-        c->dependency[c->dependencies - 1].shared = shared;
+        c->dependency[c->dependencies - 1].shared = held->shared;
+        c->dependency[c->dependencies - 1].site = held->site;
     }
 }
 
@@ -106,7 +108,7 @@ static void add_locks(struct ana_case *c, struct ana_waiting *p)
             const struct ana_held_lock *held = &last_events->lock[k];
             bool in_the_way = i == p->index ? k != own : !(asked.shared && held->shared);
             if (in_the_way && overlap(&asked, held))
-                add_lock(c, p, other->rank, asked.target >= 0 ? asked.target : held->target, held->shared);
+                add_lock(c, p, other->rank, asked.target >= 0 ? asked.target : held->target, held);
         }
         if (p->dependencies > HOLDERS_MAX) {
             drop_dependencies(c, p);

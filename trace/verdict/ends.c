@@ -152,6 +152,10 @@ static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
     if (door->inside < left || c->count < c->members->world_size ||
         !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
+    if (!ana_blame_callbacks(c, NULL) && c->out->culprits) { /* it may compute there */
+        c->out->state = c->live ? ANA_VERDICT_WAITING : ANA_VERDICT_HUNG;
+        c->out->confidence = ANA_POSSIBLE;
+    }
     explain_inside(c, door, ANA_SENTENCE_NEXT_FINALIZE);
     return true;
 }

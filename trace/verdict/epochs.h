@@ -22,6 +22,8 @@ bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *waiting, int
 /* Frees them; NULL is none. */
 void ana_epochs_free(struct ana_epochs *epochs);
 
+/* Explains the lock of a window that a rank keeps from another, and where it took it. */
+void ana_explain_lock(struct ana_case *c, const struct ana_dependency *dependency);
 /* open_epoch.c: explains that a rank has not done its part of an epoch, or not given a lock back, and how many wait for
  * that. */
 void ana_explain_epoch(struct ana_case *c, const struct ana_waiting *waiting, const struct ana_dependency *dependency,

@@ -2,13 +2,31 @@
  * before a hang; and calls that callbacks make inside others, such as handlers of errors. */
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict_impl.h"
+#include <string.h>
 
 #define SOON 8u /* calls after an error within which a rank that hangs has not dealt with it */
+
+/* Whether the last call of the rank that returned an error would have been this collective: MPI refused its arguments,
+ * so it has no number. */
+static bool was_refused(struct ana_case *c, size_t index, const struct ana_group *g)
+{
+    const struct ana_last_events *events = ana_case_last_events(c, index);
+    const struct ana_last_collective *failed = &events->failed;
+    const uint64_t *come = ana_map_find(&events->newest, g->identity, 0, 0);
+    bool missing = false;
+    for (size_t i = 0; i < g->missing_count; i++)
+        missing |= g->missing[i] == index;
+    return missing && failed->call && strcmp(failed->call->name, g->call.name) == 0 &&
+           ana_comm_identity(c->job, index, trc_comm(ana_case_file(c, index), failed->sig.comm)) == g->identity &&
+           (come ? *come : 0) == g->sequence;
+}
 
 /* The rank's record of the collective, if it has come out of it with an error. */
 static const struct ana_last_collective *failure_of(struct ana_case *c, size_t index, const struct ana_group *g)
 {
     const struct ana_last_collective *one = ana_past_collective(c, index, g->identity, g->sequence);
+    if (!one && was_refused(c, index, g))
+        return &ana_case_last_events(c, index)->failed;
     return one && one->sig.flags & TRC_SIG_FAILED ? one : NULL;
 }
 
@@ -27,7 +45,7 @@ bool ana_find_failed(struct ana_case *c)
         }
         if (!first)
             continue;
-        if (ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_LIKELY, g->lasted_ns)) {
+        if (ana_case_settle_likely(c, ANA_CLASS_MISMATCHED, c->out->culprit, c->out->culprits, g->lasted_ns)) {
             ANA_SUMMARY(c, ANA_SENTENCE_FAILED_THERE, .who = ANA_CULPRITS, .comm = g->comm,
                         .call = {.name = g->call.name}, .others = ana_one_rank(g->call.index),
                         .more = (int64_t)g->inside - 1);
@@ -58,17 +76,26 @@ static void explain_callbacks(struct ana_case *c)
     const char *name = trc_call(ana_case_file(c, first->index), first->nested->call)->name;
     ANA_FACT(c, ANA_SENTENCE_CALLS_BACK, .who = ana_ranks_at(index, n), .call = {.name = name},
              .other_call = {.name = first->call->name}, .site = {first->index, first->nested->site});
+    ANA_FACT(c, ANA_SENTENCE_CALLED_AT, .who = ana_one_rank(first->index), .call = {.name = first->call->name},
+             .site = {first->index, first->sig->site});
     if (c->out->culprits == 0)
         ana_case_blame_all(c, ana_ranks_at(index, n));
     if (ana_is_culprit(c->out, first->index))
         ANA_NEXT(c, ANA_SENTENCE_NEXT_CALLS_BACK, .call = {.name = name});
 }
 
+/* Adds the errors, and the collectives of callbacks and handlers, that came shortly before. */
 void ana_explain_failed(struct ana_case *c)
 {
     for (size_t i = 0; i < c->out->culprits; i++) {
         size_t index = c->out->culprit[i];
         const struct ana_last_events *events = ana_case_last_events(c, index);
+        const struct ana_last_collective *nested = events->since_nested < SOON ? &events->nested : NULL;
+        if (nested && nested->call) {
+            ANA_FACT(c, ANA_SENTENCE_CALLED_BACK, .who = ana_one_rank(index), .call = {.name = nested->call->name},
+                     .site = {index, nested->sig.site});
+            ANA_NEXT(c, ANA_SENTENCE_NEXT_CALLS_BACK, .call = {.name = nested->call->name});
+        }
         if (!events->failed.call)
             continue;
         if (events->since_failed < SOON && c->out->next.id == ANA_SENTENCE_NOTHING)

@@ -69,7 +69,8 @@ void ana_case_explain_difference(struct ana_case *c, const struct ana_agreed *al
     fact.others = ana_one_rank(all[d->usual].who);
     fact.more = tie || others == 1 ? 0 : (int64_t)others;
     c->out->summary = fact;
-    ANA_FACT(c, ANA_SENTENCE_SAME_PLACE, .number = fact.number, .comm = fact.comm);
+    if (fact.number)
+        ANA_FACT(c, ANA_SENTENCE_SAME_PLACE, .number = fact.number, .comm = fact.comm);
 }
 
 void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)

@@ -119,7 +119,8 @@ static void note_lock(struct reading *r, const struct trc_record *rec, const str
     struct ana_last_events *t = r->last_events;
     if (!win || (rec->sig->peer < 0 && !all) || (!locks && !unlocks))
         return;
-    struct ana_held_lock one = {win->def.identity, rec->sig->peer, all || rec->sig->flags & TRC_SIG_SHARED};
+    struct ana_held_lock one = {win->def.identity, rec->sig->peer, all || rec->sig->flags & TRC_SIG_SHARED,
+                                rec->sig->site};
     size_t at = 0;
     while (at < t->locks && (t->lock[at].identity != one.identity || t->lock[at].target != one.target))
         at++;
@@ -174,10 +175,15 @@ static void note(struct reading *r, const struct trc_record *rec)
     if (rec->kind != TRC_RECORD_EVENT || !rec->sig)
         return;
     uint32_t flags = rec->sig->flags;
-    if (flags & TRC_SIG_NESTED)
-        return;
-    note_gap(r, rec);
     const struct trc_call *call = trc_call(r->c->members->process[r->index].rank.file, rec->sig->call);
+    if (flags & TRC_SIG_NESTED) {
+        if (trc_opclass_category(call->opclass) == TRC_CAT_COLLECTIVE) {
+            r->last_events->nested = (struct ana_last_collective){.call = call, .sig = *rec->sig};
+            r->last_events->since_nested = 0;
+        }
+        return;
+    }
+    note_gap(r, rec);
     if (flags & TRC_SIG_COMPLETE)
         note_ending(r, rec);
     else if (flags & TRC_SIG_START && rec->request != UINT64_MAX)
@@ -193,6 +199,7 @@ static void note(struct reading *r, const struct trc_record *rec)
             (struct ana_last_poll){*rec->sig, r->thread, time_of(r, rec->end)};
     note_effect(r, rec, call->opclass);
     r->last_events->since_failed += rec->count;
+    r->last_events->since_nested += rec->count;
     if (flags & TRC_SIG_FAILED && trc_opclass_is(call->opclass, TRC_FACT_WAITS)) {
         r->last_events->failed = (struct ana_last_collective){.call = call, .sig = *rec->sig};
         r->last_events->since_failed = 0;

@@ -23,6 +23,7 @@ struct ana_held_lock {
     uint64_t identity; /* identity of the window */
     int32_t target;    /* world rank; TRC_PEER_NONE: all, by MPI_Win_lock_all */
     bool shared;       /* MPI_LOCK_SHARED */
+    uint64_t site;     /* site of the call that took it */
 };
 /* Calls that ask in vain, in a row or in turns with others; flags 0: none. */
 struct ana_last_poll {
@@ -45,6 +46,8 @@ struct ana_last_events {
     uint64_t vain;                        /* calls since */
     struct ana_last_collective failed;    /* the last call that waits and returned an error; `call` NULL: none */
     uint64_t since_failed;                /* calls since */
+    struct ana_last_collective nested;    /* the last collective call inside another call; `call` NULL: none */
+    uint64_t since_nested;                /* calls since */
     int64_t gap_ns;                       /* the longest time between two calls of a thread, and how many there were */
     uint64_t gaps;
 };

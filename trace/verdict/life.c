@@ -41,6 +41,7 @@ static void add_item(const struct ana_case *c, size_t index, const struct trc_us
         if (e->whose == TRC_USAGE_PROCESS) {
             sum->cpu_us += (double)e->value[TRC_USAGE_CPU];
             sum->child_us += (double)e->value[TRC_USAGE_CHILDREN];
+            sum->queued_us += (double)e->value[TRC_USAGE_QUEUED]; /* the recorder's: the machine is busy */
         } else if (e->whose >= TRC_USAGE_THREAD && is_inside(c, index, e->whose - TRC_USAGE_THREAD, begin_ns)) {
             sum->cpu_us -= (double)e->value[TRC_USAGE_CPU];
         } else if (e->whose >= TRC_USAGE_THREAD) {
@@ -77,7 +78,7 @@ static enum ana_life sign_in_file(const struct ana_case *c, size_t index, int64_
         return counted && c->live ? ANA_LIFE_UNCOUNTED : ANA_LIFE_UNKNOWN;
     bool device = ana_rank_is_in(c, index, ANA_WAITING_DEVICE); /* the driver spins, and threads of NCCL poll */
     return !device && is_busy(sum.cpu_us / sum.span_us, sum.queued_us / sum.span_us) ? ANA_LIFE_COMPUTES
-           : sum.child_us >= BUSY_SHARE * sum.span_us                                ? ANA_LIFE_CHILD
+           : is_busy(sum.child_us / sum.span_us, sum.queued_us / sum.span_us)        ? ANA_LIFE_CHILD
            : !device && sum.wakes >= WAKES                                           ? ANA_LIFE_WAKES
                                                                                      : ANA_LIFE_NONE;
 }
@@ -137,11 +138,11 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
     from = !calls && last > from ? last : from;
     enum ana_life sign = sign_in_file(c, index, from);
     *bytes = ana_samples_io(c, index);
-    if (calls || sign > ANA_LIFE_READS) /* /proc does not tell its threads apart */
+    if (sign > ANA_LIFE_READS || (calls && !ana_only_listens(c, index)))
         return sign;
-    if (is_busy(ana_samples_cpu(c, index), ana_samples_queued(c, index)))
+    if (!calls && is_busy(ana_samples_cpu(c, index), ana_samples_queued(c, index)))
         return ANA_LIFE_COMPUTES;
-    if (*bytes >= BUSY_BYTES)
+    if (!calls && *bytes >= BUSY_BYTES) /* /proc does not tell its threads apart */
         return ANA_LIFE_READS;
     if (sign > ANA_LIFE_NONE || !c->rules.by_past) /* a limit that was asked for is one for sleep, too */
         return sign;

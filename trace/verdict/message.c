@@ -11,6 +11,8 @@ static bool is_taken_elsewhere(struct ana_case *c, const struct ana_dependency *
     *fact = (struct ana_fact){ANA_SENTENCE_TAKEN_ELSEWHERE, .who = ana_one_rank(w->index), .message = w,
                               .others = ana_one_rank(partner), .site = {.index = w->index}};
     fact->more = ana_dependency_taken(c, w, partner, &fact->count, &fact->site.address);
+    if (fact->more > 0)
+        c->out->next.id = ANA_SENTENCE_NEXT_TAKEN;
     return fact->more > 0 || (fact->site.address && p && fact->site.address != p->sig->site);
 }
 

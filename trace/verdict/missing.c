@@ -12,13 +12,15 @@
 
 /* ---- somebody outside MPI is waited for ------------------------------------------------------------------------- */
 
-/* For how long, in ns, a rank outside MPI has done nothing that is seen; -1: it does something, or is inside. */
-static int64_t stands_outside(struct ana_case *c, size_t index)
+/* For how long, in ns, a rank outside MPI has done nothing that is seen; -1: it does something, or is inside.
+ * `listens`: threads of it may wait for messages from any source. */
+static int64_t stands_outside(struct ana_case *c, size_t index, bool listens)
 {
     const struct ana_waiting *waiting = ana_rank_waiting(c, index);
     bool in_call =
         waiting && waiting->kind != ANA_WAITING_DEVICE && !c->rank[index].lives; /* for its device: not sure */
-    if (!ana_rank_moves(c, index) || in_call || c->rank[index].moved || !ana_case_known(c, index))
+    if (((!ana_rank_moves(c, index) || in_call) && !(listens && ana_only_listens(c, index))) || c->rank[index].moved ||
+        !ana_case_known(c, index))
         return -1;
     const struct ana_last_events *last_events = ana_case_last_events(c, index);
     int64_t last = INT64_MIN;
@@ -61,17 +63,18 @@ static bool elsewhere(struct ana_case *c, const struct ana_group *g, int64_t las
 static bool group_misses(struct ana_case *c, const struct ana_group *g)
 {
     int64_t lasted = g->lasted_ns;
-    for (size_t i = 0; i < g->missing_count; i++) {
-        int64_t stood = stands_outside(c, g->missing[i]);
-        if (stood < c->rules.hang_ns)
-            continue;
-        ana_case_blame(c, g->missing[i]);
-        lasted = stood < lasted ? stood : lasted;
-    }
+    for (int listens = 0; listens < 2 && !c->out->culprits; listens++)
+        for (size_t i = 0; i < g->missing_count; i++) {
+            int64_t stood = stands_outside(c, g->missing[i], listens);
+            if (stood < c->rules.hang_ns)
+                continue;
+            ana_case_blame(c, g->missing[i]);
+            lasted = stood < lasted ? stood : lasted;
+        }
     bool unknown = !c->out->culprits && ana_remote_unknown(c->job, g->call.index, g->comm);
     for (size_t i = 0; i < c->count && unknown; i++) /* the files of the other side are not known */
         if (c->members->process[i].rank.world != c->members->process[g->call.index].rank.world &&
-            stands_outside(c, i) >= c->rules.hang_ns)
+            stands_outside(c, i, false) >= c->rules.hang_ns)
             ana_case_blame(c, i);
     bool slow = c->out->culprits == 0 && g->nowhere == 0 && elsewhere(c, g, lasted);
     if (!slow && ((c->out->culprits == 0 && g->nowhere == 0) || lasted == INT64_MAX ||
@@ -79,6 +82,8 @@ static bool group_misses(struct ana_case *c, const struct ana_group *g)
         c->out->culprits = 0;
         return false;
     }
+    for (size_t i = 0; i < c->out->culprits; i++)
+        ana_tell_outside(c, c->out->culprit[i]);
     const bool world = !c->out->culprits && !unknown && g->comm->def.flags & TRC_COMM_WORLD;
     const size_t absent = world ? ana_blame_absent(c) : 0;
     c->out->summary = fact_of(g, c->out->culprits ? ANA_SENTENCE_NOT_COME
@@ -109,12 +114,8 @@ static void explain_outside(struct ana_case *c, const struct ana_waiting *p, con
         [ANA_DEPENDENCY_LOCK] = ANA_SENTENCE_LOCKED};
     ANA_SUMMARY(c, says[w->kind], .who = ana_one_rank(p->index), .message = w, .call = ana_waiting_call(p),
                 .others = ana_one_rank(partner), .number = w->target);
-    if (w->kind != ANA_DEPENDENCY_LOCK)
-        return;
-    ana_case_fact(c,
-                  (struct ana_fact){ANA_SENTENCE_LOCKS, .who = ana_one_rank(partner), .comm = w->comm,
-                                    .name = w->shared ? "MPI_LOCK_SHARED" : "MPI_LOCK_EXCLUSIVE", .number = w->target});
-    c->out->next.id = ANA_SENTENCE_NEXT_UNLOCK;
+    if (w->kind == ANA_DEPENDENCY_LOCK)
+        ana_explain_lock(c, w);
 }
 
 /* Finds a message that is waited for from a rank outside MPI. */
@@ -123,7 +124,9 @@ static bool message_misses(struct ana_case *c, struct ana_waiting *p)
     ana_waiting_dependencies(c, p);
     for (struct ana_dependency *w = ana_need(c, p, 0); w < ana_need(c, p, p->dependencies); w++) {
         size_t partner = ana_dependency_partner(c, w);
-        int64_t stood = w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX ? -1 : stands_outside(c, partner);
+        int64_t stood = w->kind == ANA_DEPENDENCY_COLLECTIVE || partner == SIZE_MAX
+                            ? -1
+                            : stands_outside(c, partner, false); /* a thread that listens may answer */
         if (stood < c->rules.hang_ns)
             continue; /* a server, or a worker that is idle, waits for as long as the others have no need of it */
         ana_dependency_check(c, p, w, partner);
@@ -221,6 +224,29 @@ static size_t root_outside(struct ana_case *c, const struct ana_group *g)
     return p && p->group != ANA_NO_GROUP && ana_group_at(c, p->group) == g ? SIZE_MAX : root;
 }
 
+bool ana_blame_callbacks(struct ana_case *c, const struct ana_group *g)
+{
+    const struct ana_stacks *stacks = ana_case_stacks(c);
+    char place[200], line[512];
+    bool locked = false;
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
+        for (const struct ana_stack *s = stacks->stack; s < stacks->stack + stacks->count; s++) {
+            bool there = g ? p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g
+                           : p->kind == ANA_WAITING_FINALIZE;
+            if (!there || p->nested || s->index != p->index ||
+                s->tid != trc_thread(ana_case_file(c, p->index), p->thread)->tid || !ana_stack_in_callback(s) ||
+                ana_clock_job_time(c->members->clock, p->index, s->ticks) < p->since_ns)
+                continue;
+            ana_case_blame(c, p->index);
+            ana_stack_place_words(c->job, s, place, sizeof place);
+            ana_stack_line_at(s, place, line, sizeof line);
+            ANA_FACT(c, ANA_SENTENCE_IN_OPERATION, .who = ana_one_rank(p->index), .call = {.name = p->call->name},
+                     .name = ana_case_text(c, line));
+            locked |= strncmp(s->on, "futex", 5) == 0;
+        }
+    return locked;
+}
+
 bool ana_find_inside(struct ana_case *c)
 {
     for (size_t i = 0; i < c->groups.count; i++) {
@@ -232,8 +258,8 @@ bool ana_find_inside(struct ana_case *c)
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
         c->out->summary = fact_of(g, ANA_SENTENCE_ALL_HAVE_COME);
-        bool own = may_compute(c, &g->call);
-        if (own || is_starved(c, g, lasted)) {
+        bool own = may_compute(c, &g->call), locked = own && ana_blame_callbacks(c, g);
+        if (!locked && (own || is_starved(c, g, lasted))) {
             c->out->state = c->live ? ANA_VERDICT_WAITING : ANA_VERDICT_HUNG;
             c->out->confidence = ANA_POSSIBLE;
             ANA_FACT(c, own ? ANA_SENTENCE_OWN_OPERATION : ANA_SENTENCE_STARVED);
@@ -259,6 +285,23 @@ static void blame_partner(struct ana_case *c, const struct ana_dependency *w)
     c->out->id = ANA_CLASS_UNMATCHED;
 }
 
+/* The receiver of a partitioned message that one of the blamed waits to end, where both of its ends are started: only
+ * MPI_Pready is lacking.  *sender: that one.  NULL: none. */
+static const struct ana_dependency *find_unready(struct ana_case *c, size_t *sender)
+{
+    for (size_t i = 0; i < c->out->culprits; i++) {
+        *sender = c->out->culprit[i];
+        const struct ana_waiting *p = ana_rank_waiting(c, *sender);
+        const struct ana_last_events *events = ana_case_last_events(c, *sender);
+        for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies); d++)
+            for (size_t k = 0; k < events->opens && d->kind == ANA_DEPENDENCY_RECEIVER && d->met > 0; k++)
+                if (strncmp(events->open[k].call->name, "MPI_Psend", 9) == 0 && events->open[k].sig.peer == d->peer &&
+                    events->open[k].sig.tag == d->tag)
+                    return d;
+    }
+    return NULL;
+}
+
 /* Explains the ranks that collectives wait for, and whose own calls wait for something unknown. */
 static bool explain_unknown(struct ana_case *c)
 {
@@ -274,13 +317,25 @@ static bool explain_unknown(struct ana_case *c)
         }
         if (!odd)
             continue;
+        c->out->id = ANA_CLASS_MISSING;
+        size_t sender;
+        const struct ana_dependency *unready = find_unready(c, &sender);
+        if (unready) {
+            c->out->id = ANA_CLASS_UNMATCHED;
+            c->out->culprits = 0;
+            ana_case_blame(c, sender);
+            ANA_SUMMARY(c, ANA_SENTENCE_NOT_READY, .who = ANA_CULPRITS,
+                        .call = ana_waiting_call(ana_rank_waiting(c, sender)),
+                        .others = ana_one_rank(ana_dependency_partner(c, unready)));
+            c->out->next.id = ANA_SENTENCE_NEXT_READY;
+            return true;
+        }
         struct ana_fact fact = fact_of(g, ANA_SENTENCE_NOT_OUT);
         fact.who = ana_case_ranks(c, c->out->culprit, c->out->culprits);
         fact.other_call = fact.call;
         fact.call = ana_waiting_call(odd);
         c->out->summary = fact;
         c->out->next.id = ANA_SENTENCE_NEXT_PART;
-        c->out->id = ANA_CLASS_MISSING;
         if (fact.who.n == 1 &&
             odd->dependencies == 1) /* a message that was begun and does not come, as of partitions */
             blame_partner(c, &c->dependency[odd->first_dependency]);

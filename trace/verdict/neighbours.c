@@ -1,5 +1,7 @@
 /* Neighbourhoods that do not fit: a rank gets from another that does not send to it.  Leaders that do not fit: the two
- * groups of MPI_Intercomm_create name other leaders, or other tags. */
+ * groups of MPI_Intercomm_create name other leaders, or other tags.  Members of a group that do not meet in
+ * MPI_Comm_create_group: they give other tags, or do not come. */
+#include "trace/verdict/differs.h"
 #include "trace/verdict/verdict_impl.h"
 
 /* The communicator as this rank has it, where it has come to a collective of it. */
@@ -59,10 +61,49 @@ static bool leaders_differ(struct ana_case *c, const struct ana_waiting *p)
     return true;
 }
 
+/* Whether members of a group that cannot move are in MPI_Comm_create_group with other tags, or elsewhere; asked only
+ * for the first of them. */
+static bool members_differ(struct ana_case *c, const struct ana_waiting *p)
+{
+    const struct trc_ranks *group = ana_case_deadlocked(c, p->index) ? ana_created_group(c, p) : NULL;
+    struct ana_agreed *terms = group ? ana_case_alloc(c, group->n * sizeof *terms) : NULL;
+    size_t *absent = ana_case_room(c), n = 0, absents = 0;
+    for (uint32_t i = 0; terms && absent && i < group->n; i++) {
+        const size_t index = ana_partner(c->job, p->index, NULL, group->rank[i]);
+        const struct ana_waiting *q = index == SIZE_MAX ? NULL : ana_creates_too(c, p, index);
+        if (index == SIZE_MAX || !ana_case_deadlocked(c, index) || (q && n == 0 && q != p))
+            return false;
+        if (q)
+            terms[n++] = (struct ana_agreed){{(uint64_t)q->sig->tag}, index};
+        else
+            absent[absents++] = index;
+    }
+    struct ana_difference d;
+    c->memory |= n && !ana_find_difference(terms, n, &d);
+    if (!n || c->memory || (!d.odds && (!absents || absents > n)) ||
+        !(d.odds ? ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, p->lasted_ns)
+                 : ana_case_settle_likely(c, ANA_CLASS_MISSING, absent, absents, p->lasted_ns)))
+        return false;
+    struct ana_fact fact = {ANA_SENTENCE_NOT_COME, .who = ANA_CULPRITS, .call = {.name = p->call->name},
+                            .comm = p->comm,       .count = (int64_t)n, .of = (int64_t)group->n};
+    if (d.odds) {
+        fact.id = ANA_SENTENCE_OTHER_TAG;
+        fact.count = (int32_t)terms[d.odd].term[0];
+        fact.of = (int32_t)d.most.term[0];
+        ana_case_explain_difference(c, terms, n, &d, fact);
+        return true;
+    }
+    ana_case_blame_all(c, ana_case_ranks(c, absent, absents));
+    fact.other_call = ana_waiting_call(ana_rank_waiting(c, absent[0]));
+    c->out->summary = fact;
+    c->out->next.id = ANA_SENTENCE_NEXT_PART;
+    return true;
+}
+
 bool ana_find_lopsided(struct ana_case *c)
 {
     for (struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
-        if (p->blocked && leaders_differ(c, p))
+        if (p->blocked && (leaders_differ(c, p) || members_differ(c, p)))
             return true;
     for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
         if (!p->blocked || p->kind != ANA_WAITING_COLLECTIVE || p->call->opclass != TRC_OP_NEIGHBOR)

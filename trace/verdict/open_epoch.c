@@ -58,6 +58,14 @@ static bool is_left_open(struct ana_case *c, const struct ana_waiting *p, const 
     return elsewhere || went_on(c, other);
 }
 
+void ana_explain_lock(struct ana_case *c, const struct ana_dependency *d)
+{
+    const size_t holder = ana_dependency_partner(c, d);
+    ANA_FACT(c, ANA_SENTENCE_LOCKS, .who = ana_one_rank(holder), .comm = d->comm, .number = d->target,
+             .name = d->shared ? "MPI_LOCK_SHARED" : "MPI_LOCK_EXCLUSIVE", .site = {holder, d->site});
+    c->out->next.id = ANA_SENTENCE_NEXT_UNLOCK;
+}
+
 void ana_explain_epoch(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *d, size_t waiters)
 {
     size_t other = ana_dependency_partner(c, d);
@@ -68,7 +76,10 @@ void ana_explain_epoch(struct ana_case *c, const struct ana_waiting *p, const st
     ANA_SUMMARY(c, ANA_SENTENCE_EPOCH_OPEN, .who = ana_one_rank(other), .call = end, .others = ana_one_rank(p->index),
                 .more = (int64_t)waiters - 1, .of = (int64_t)waiters, .comm = p->comm, .name = p->call->name,
                 .other_call = its ? ana_waiting_call(its) : (struct ana_call){0});
-    ANA_NEXT(c, ANA_SENTENCE_NEXT_EPOCH, .call = end);
+    if (d->kind == ANA_DEPENDENCY_LOCK)
+        ana_explain_lock(c, d);
+    else
+        ANA_NEXT(c, ANA_SENTENCE_NEXT_EPOCH, .call = end);
 }
 
 bool ana_find_open_epoch(struct ana_case *c)

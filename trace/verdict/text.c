@@ -67,6 +67,10 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
         ana_stacks_forget(c->stacks, index);
         return;
     }
+    if (stack && !waiting && stack->state == 'Z') {
+        size_t used = strlen(g->doing);
+        snprintf(g->doing + used, sizeof g->doing - used, "; that thread has ended");
+    }
     /* Inside a call its own source line says more than native frames, after one more than that the rank runs. */
     if (!stack || (g->where[0] && (waiting ? !stack->python_count : !ana_stack_place(stack))))
         return;
@@ -79,22 +83,22 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
 }
 
 /* Makes the stack of the thread that a rank's line tells of stand for the rank. */
-static void choose_stack(struct ana_case *c, size_t index, const struct ana_waiting *waiting)
+static void choose_stack(struct ana_case *c, size_t index, uint32_t thread)
 {
-    const struct trc_file *file = ana_case_file(c, index);
-    uint32_t thread = waiting ? waiting->thread : 0;
-    if (waiting || (c->rank[index].lives && ana_last_call(file, &thread)))
-        ana_stacks_choose(c->stacks, index, trc_thread(file, thread)->tid);
+    if (thread != UINT32_MAX)
+        ana_stacks_choose(c->stacks, index, trc_thread(ana_case_file(c, index), thread)->tid);
 }
 
 static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)
 {
     const struct ana_process *p = &c->members->process[index];
     const struct ana_rank *r = &p->rank;
-    struct ana_waiting *waiting = c->rank[index].lives ? NULL : ana_rank_waiting(c, index);
+    const bool outside = c->rank[index].lives;
+    const uint32_t thread = outside ? ana_thread_outside(c, index) : UINT32_MAX;
+    struct ana_waiting *waiting = outside ? NULL : ana_rank_waiting(c, index);
     if (waiting && waiting->kind == ANA_WAITING_DEVICE)
         waiting = NULL; /* the call or the operation itself tells more */
-    bool inside = r->inside && !c->rank[index].lives;
+    bool inside = r->inside && !outside;
     const struct trc_sig *sig = waiting ? waiting->sig : inside ? r->inside_sig : NULL;
     char call[200] = "";
     g->first = index;
@@ -106,7 +110,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         stack_words(c, index, NULL, c->loops_since_ns, g);
         return;
     }
-    choose_stack(c, index, waiting);
+    choose_stack(c, index, waiting ? waiting->thread : thread);
     if (waiting)
         ana_call_fact_words(c, ana_waiting_call(waiting), call, sizeof call);
     else if (inside)
@@ -132,7 +136,8 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
             stack_words(c, index, NULL, c->members->process[index].last_end_ns, g);
             return;
         }
-        sig = ana_last_call(r->file, NULL);
+        sig = thread == UINT32_MAX ? ana_last_call(r->file, NULL)
+                                   : trc_live_sig(r->file, thread, trc_thread(r->file, thread)->last);
         if (r->off)
             snprintf(g->doing, sizeof g->doing, "%srecording is off (MPI_Pcontrol)", how);
         else if (!ana_case_known(c, index))

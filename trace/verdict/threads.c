@@ -105,6 +105,32 @@ struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index)
     return best;
 }
 
+uint32_t ana_thread_outside(struct ana_case *c, size_t index)
+{
+    const struct trc_file *file = ana_case_file(c, index);
+    for (uint32_t t = 0; t < trc_threads(file); t++)
+        if (trc_thread(file, t)->tid && !waiting_of(c, index, t))
+            return t;
+    return UINT32_MAX;
+}
+
+bool ana_only_listens(struct ana_case *c, size_t index)
+{
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        if (!p->blocked || !serves(p))
+            return false;
+    return ana_rank_blocked(c, index) && ana_thread_outside(c, index) != UINT32_MAX;
+}
+
+void ana_tell_outside(struct ana_case *c, size_t index)
+{
+    if (!ana_only_listens(c, index))
+        return;
+    c->rank[index].lives = true;
+    if (ana_case_stacks(c)->count)
+        ana_stacks_choose(c->stacks, index, trc_thread(ana_case_file(c, index), ana_thread_outside(c, index))->tid);
+}
+
 /* A rank that waits for this one, rather one that does not wait aside; SIZE_MAX: none does. */
 static size_t who_waits_for(struct ana_case *c, size_t index)
 {

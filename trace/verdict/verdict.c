@@ -249,7 +249,10 @@ static enum ana_sentence next_by_stack(struct ana_case *c, size_t index)
         return ANA_SENTENCE_NOTHING;
     if (stack->flags & TRC_STACK_IN_HANDLER)
         return ANA_SENTENCE_NEXT_HANDLER;
-    for (size_t i = 0; i < sizeof held / sizeof *held && !ana_rank_waiting(c, index); i++)
+    if (stack->state == 'Z')
+        return ANA_SENTENCE_NEXT_ENDED;
+    bool outside = c->rank[index].lives || !ana_rank_waiting(c, index);
+    for (size_t i = 0; i < sizeof held / sizeof *held && outside; i++)
         if (strncmp(stack->on, held[i].on, strlen(held[i].on)) == 0)
             return held[i].next;
     return ANA_SENTENCE_NOTHING;

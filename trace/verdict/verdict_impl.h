@@ -40,6 +40,18 @@ int64_t ana_loops_hung_since(struct ana_case *c);
 bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 /* spawn.c: wait of the other group's leader (*index) in MPI_Intercomm_create; NULL: none there */
 struct ana_waiting *ana_other_leader(struct ana_case *c, const struct ana_waiting *p, size_t *index);
+/* The group given to MPI_Comm_create_group; NULL: another call, or not known. */
+const struct trc_ranks *ana_created_group(struct ana_case *c, const struct ana_waiting *p);
+/* The wait of a rank in such a call with the group of `p`, rather one with the same tag; NULL: none. */
+const struct ana_waiting *ana_creates_too(struct ana_case *c, const struct ana_waiting *p, size_t index);
+/* threads.c */
+/* The first thread of a rank that has called MPI and is outside, mostly the main one; UINT32_MAX: none. */
+uint32_t ana_thread_outside(struct ana_case *c, size_t index);
+/* Makes the rank's line, and its stack, tell of that thread where its others only listen. */
+void ana_tell_outside(struct ana_case *c, size_t index);
+/* missing.c: blames the ranks in a function of the program that this collective calls, or MPI_Finalize where it is
+ * NULL, and returns whether one waits for a lock there. */
+bool ana_blame_callbacks(struct ana_case *c, const struct ana_group *g);
 /* ends.c: whether somebody is in MPI_Init, for no longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
 /* Blames the ranks of the first world that have made no file, the first few by name, and returns how many there are. */

@@ -68,13 +68,6 @@ static void set_spinning(struct ana_case *c, struct ana_waiting *p)
     p->vain = last_events->vain;
 }
 
-/* Whether a thread seen inside this call may be in and out of it: MPI_Test, MPI_Iprobe and the like. */
-static bool returns_at_once(const struct trc_call *call)
-{
-    bool probe = trc_opclass_is_probe(call->opclass) && strncmp(call->name, "MPI_I", 5) == 0;
-    return probe || call->opclass == TRC_OP_TEST;
-}
-
 static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const struct trc_sig *sig, bool inside)
 {
     const struct ana_rank *r = &c->members->process[index].rank;
@@ -91,8 +84,7 @@ static bool add_waiting(struct ana_case *c, size_t index, uint32_t thread, const
     p->sequence = t->inside_sequence;
     p->since_ns = ana_time_within(ana_clock_job_time(c->members->clock, index, inside ? t->inside_since : t->last_end));
     bool waits = !inside || trc_opclass_is(p->call->opclass, TRC_FACT_WAITS) || p->kind != ANA_WAITING_OTHER;
-    bool test = p->kind == ANA_WAITING_POLL && (!inside || returns_at_once(p->call));
-    if (test || (p->kind == ANA_WAITING_POLL && sig->flags & TRC_SIG_POLL)) {
+    if (p->kind == ANA_WAITING_POLL) { /* a thread seen inside such a call may be in and out of it */
         /* Only the events tell since when it polls in vain.  They are not read of ranks that move, or before that can
          * be seen. */
         bool ask = !c->rank[index].moved && (!c->members->process[index].alive || (c->samples->taken >= 2));

@@ -133,7 +133,16 @@ int main(void)
     life("it waits for a lock on a busy machine", true, false, &locked, 1, 3 * S, 99 * S, hung, id, "2", missing);
     life("it wakes up", true, false, &wakes, 1, 3 * S, 99 * S, waiting, id, "2", missing);
     life("it was awake", true, false, &wakes, 1, 3 * S, 50 * S, hung, id, "2", missing);
-    life("a thread polls inside MPI", true, true, polls, 2, 3 * S, 99 * S, hung, ANA_CLASS_CYCLE, "2", NULL);
+    const struct trc_usage busy = counts(TRC_USAGE_PROCESS, TRC_USAGE_QUEUED, 100 * MS);
+    struct trc_usage starved = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 20 * MS), child_starved = busy;
+    starved.fields |= busy.fields;
+    starved.value[TRC_USAGE_QUEUED] = busy.value[TRC_USAGE_QUEUED];
+    child_starved.fields |= child.fields;
+    child_starved.value[TRC_USAGE_CHILDREN] = 20 * MS;
+    life("a thread polls inside MPI", true, true, polls, 2, 3 * S, 99 * S, hung, id, "2", missing);
+    life("a thread computes on a busy machine", true, true, &starved, 1, 3 * S, 99 * S, waiting, id, "2", missing);
+    life("a child computes on a busy machine", true, false, &child_starved, 1, 3 * S, 99 * S, waiting, id, "2",
+         missing);
     life("a thread waits, the main thread computes", true, true, works, 2, 3 * S, 99 * S, waiting, id, "2", missing);
     counted_until = 60 * S;
     life("its counts are late", true, false, &little, 1, 3 * S, 60 * S, waiting, id, "2", missing);

@@ -18,11 +18,13 @@ static const struct {
     const char *on; /* activity in the stack; NULL: no stack */
     enum ana_verdict_state state;
     const char *why;
+    bool listens; /* a thread of it waits for messages from any source */
 } cases[] = {
-    {"no stack yet", 32, NULL, ANA_VERDICT_WAITING, "rank 0 has no stacks yet"},
-    {"no stack comes", 40, NULL, ANA_VERDICT_HUNG, ""},
-    {"it waits for a lock", 32, "futex", ANA_VERDICT_HUNG, ""},
-    {"it sleeps", 32, "sleep()", ANA_VERDICT_WAITING, "sleeps for a set time"},
+    {"no stack yet", 32, NULL, ANA_VERDICT_WAITING, "rank 0 has no stacks yet", false},
+    {"no stack comes", 40, NULL, ANA_VERDICT_HUNG, "", false},
+    {"it waits for a lock", 32, "futex", ANA_VERDICT_HUNG, "", false},
+    {"it sleeps", 32, "sleep()", ANA_VERDICT_WAITING, "sleeps for a set time", false},
+    {"it sleeps, and a thread listens", 32, "sleep()", ANA_VERDICT_WAITING, "sleeps for a set time", true},
 };
 
 static void make(size_t k, int64_t wall_ns)
@@ -44,6 +46,14 @@ static void make(size_t k, int64_t wall_ns)
         sig.flags = TRC_SIG_COLL;
         if (r > 0)
             tb_inside(tb, 0, &sig, 2 * S + S / 100, 1);
+        if (r == 0 && cases[k].listens) {
+            struct trc_sig orders = tb_sig(TB_RECV);
+            orders.comm = TB_WORLD;
+            orders.flags = TRC_SIG_P2P_IN;
+            orders.source = TRC_PEER_ANY;
+            orders.rtag = 9;
+            tb_inside(tb, 1, &orders, 1 * S, 0);
+        }
         if (r == 0 && cases[k].on) {
             snprintf(text, sizeof text, "on\t%s\nnative\twait+0x1\tlibc.so.6+0x2\n", cases[k].on);
             tb_stack(tb, 1, 1, (struct trc_def_stack){.reason = TRC_STACK_HANG, .state = 'S', .flags = TRC_STACK_MAIN},

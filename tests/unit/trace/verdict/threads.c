@@ -92,6 +92,61 @@ static void aborts(void)
     folder_remove();
 }
 
+/* Rank 1 is outside MPI, and a thread of it waits for orders that nobody gives. */
+static void listens(void)
+{
+    static const struct rank rank[] = {BARRIER(20 * S), OUTSIDE, BARRIER(20 * S)};
+    folder_make("listens");
+    for (int r = 0; r < 3; r++) {
+        struct tb *tb = make(&rank[r], r, 3);
+        struct trc_sig orders = tb_sig(TB_RECV);
+        orders.comm = TB_WORLD;
+        orders.flags = TRC_SIG_P2P_IN;
+        orders.source = TRC_PEER_ANY;
+        orders.rtag = 9;
+        if (r == 1)
+            tb_inside(tb, 1, &orders, 10 * S, 0);
+        for (uint32_t t = 0; t < 2 && r == 1; t++)
+            tb_stack(tb, 1, 1001u + t,
+                     (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = t ? 0 : TRC_STACK_MAIN}, stacks[t]);
+        tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    judge("a thread only listens", job, ANA_VERDICT_HUNG, ANA_CLASS_MISSING, "1", "rank 1 has not come to MPI_Barrier");
+    const struct ana_verdict *v = ana_job_verdict(job);
+    CHECK(v && v->groups && strstr(v->group[0].doing, "outside MPI") && strstr(v->group[0].where, "exchange_edges"),
+          "%s <- %s", v ? v->group[0].doing : "", v ? v->group[0].where : "");
+    ana_job_close(job);
+    folder_remove();
+}
+
+/* Rank 1 waits for a file's lock, which a process holds that has the number of rank 0, in this namespace or another. */
+static void waits_for_file(bool same)
+{
+    static const struct rank rank[] = {BARRIER(20 * S), OUTSIDE};
+    folder_make("file");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(&rank[r], r, 2);
+        tb_head(tb)->namespaces[TRC_NAMESPACE_pid] = r || same ? 7 : 8;
+        if (r == 1) {
+            tb_stack(tb, 0, 1001, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_MAIN},
+                     "name\tmain\non\tflock() on /data/log, held by process 1000\nnative\tput+0x10\tapp+0x1010\n");
+            tb_stack(tb, 0, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        }
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    if (same)
+        judge("a rank holds the lock", job, ANA_VERDICT_HUNG, ANA_CLASS_CYCLE, "0", "lock of a file that rank 0 holds");
+    else
+        judge("another namespace", job, ANA_VERDICT_HUNG, ANA_CLASS_MISSING, "1", "rank 1 has not come to MPI_Barrier");
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Rank 1 waits for a message that rank 0 has sent with another tag; each has a service thread since 10 s. */
 int main(void)
 {
@@ -123,6 +178,9 @@ int main(void)
     keeps_lock(true);
     keeps_lock(false);
     aborts();
+    listens();
+    waits_for_file(true);
+    waits_for_file(false);
     has_silent_thread(3, "name\tfeeder\non\tsleep()\nnative\tfeed_results+0x10\tapp+0x3010\n", false);
     has_silent_thread(2, "name\tfeeder\non\tsleep()\nnative\tfeed_results+0x10\tapp+0x3010\n", true);
     has_silent_thread(3, "name\tpool\non\tfutex()\nnative\twork+0x10\tlibgomp.so.1+0x3010\n", true);
