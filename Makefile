@@ -57,11 +57,12 @@ all: $(LIBTRACE) $(HPCTOP)
 
 # libtrace.so: libc and libdl of an old glibc, nothing else (DESIGN 4).  -fexceptions lets a C++ exception pass.
 # No vectors on the record path: what was just stored word by word would have to leave the store buffer first.
-# quiet.h stands before each source: system calls pass its gate.
+# quiet.h stands before each source: system calls pass its gate; oldglibc.h before those of interpose/.
 # libdl is named outright: since glibc 2.34 it is a stub, but older systems have dlsym there.
 IPO_CFLAGS = -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fno-stack-protector -U_FORTIFY_SOURCE \
              -fno-tree-slp-vectorize -include trace/writer/quiet.h -I$(BUILD)
 LIBDL     ?= $(shell $(CC) -print-file-name=libdl.so.2)
+$(BUILD)/interpose/%.pic.o: IPO_CFLAGS += -include interpose/base/oldglibc.h
 $(BUILD)/%.pic.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(IPO_CFLAGS) -c -o $@ $<

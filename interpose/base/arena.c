@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/arena.h"
 
 #include <errno.h>

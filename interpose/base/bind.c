@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/bind.h"
 #include "interpose/arch/arch.h"
 #include "interpose/base/elf.h"

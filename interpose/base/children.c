@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/children.h"
 #include "interpose/base/procfs.h"
 #include "interpose/base/text.h"
@@ -17,34 +16,18 @@ struct family {
 static void add_children(struct family *family, uint32_t pid, uint32_t tid)
 {
     char list[1024];
-    struct ipo_text path = {.used = 0};
-    ipo_text_add(&path, "/proc/");
-    ipo_text_add_number(&path, pid);
-    ipo_text_add(&path, "/task/");
-    ipo_text_add_number(&path, tid);
-    ipo_text_add(&path, "/children");
-    ipo_read_record(path.text, list, sizeof list);
+    ipo_read_process(pid, tid, "children", list, sizeof list);
     for (const char *at = list; *at && family->n < MOST; at += strspn(at, " ")) {
         family->pid[family->n++] = (uint32_t)ipo_text_number(at);
         at += strcspn(at, " ");
     }
 }
 
-/* Reads a record of a process, such as "/stat". */
-static bool read_record(uint32_t pid, const char *what, char *out, size_t size)
-{
-    struct ipo_text path = {.used = 0};
-    ipo_text_add(&path, "/proc/");
-    ipo_text_add_number(&path, pid);
-    ipo_text_add(&path, what);
-    return ipo_read_record(path.text, out, size);
-}
-
 /* Ticks of a process and of its children that it has waited for: proc(5), fields 14 to 17. */
 static uint64_t ticks_of(uint32_t pid)
 {
     char text[512];
-    if (!read_record(pid, "/stat", text, sizeof text))
+    if (!ipo_read_process(pid, 0, "stat", text, sizeof text))
         return 0;
     const char *at = strrchr(text, ')'); /* the name may have blanks and brackets */
     uint64_t sum = 0;
@@ -85,7 +68,7 @@ bool ipo_children_sleep(uint32_t pid)
     char text[256];
     find_family(&family, pid);
     for (unsigned i = 0; i < family.n; i++) {
-        uint64_t call = read_record(family.pid[i], "/syscall", text, sizeof text) ? ipo_text_number(text) : 0;
+        uint64_t call = ipo_read_process(family.pid[i], 0, "syscall", text, sizeof text) ? ipo_text_number(text) : 0;
         if (call == SYS_nanosleep || call == SYS_clock_nanosleep)
             return true;
     }

@@ -1,5 +1,4 @@
-/* The dlsym that libtrace.so itself uses: the system's, or the next tool's.  Where oldglibc.h is included `dlsym` means
- * ipo_dlsym. */
+/* The dlsym that libtrace.so itself uses: the system's, or the next tool's.  By oldglibc.h `dlsym` means ipo_dlsym. */
 #pragma once
 
 #include "interpose/base/ours.h"

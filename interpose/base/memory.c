@@ -1,6 +1,5 @@
 /* libtrace.so's own memcpy and the like, hidden.  The process's own may be a sanitizer's, which would report our
  * reads and writes as errors of the program (data races, redzones). */
-#include "interpose/base/oldglibc.h"
 
 #include <stddef.h>
 #include <stdint.h>

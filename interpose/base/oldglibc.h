@@ -1,6 +1,6 @@
-/* Included before every source of libtrace.so: binds what glibc moved between libraries to the old symbol versions, so
- * that the library built on a new system loads on an old one (a test reads the versions).  dlsym and friends moved from
- * libdl to libc in 2.34; libdl.so.2 is named on the link line. */
+/* The Makefile includes this before every source of interpose/: binds what glibc moved between libraries to the old
+ * symbol versions, so that the library built on a new system loads on an old one (a test reads the versions).  dlsym
+ * and friends moved from libdl to libc in 2.34; libdl.so.2 is named on the link line. */
 #pragma once
 
 #include "interpose/arch/arch.h"

@@ -1,6 +1,4 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/procfs.h"
-#include "interpose/arch/arch.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/base/text.h"
 #include "trace/writer/system.h"
@@ -29,9 +27,19 @@ size_t ipo_read_file(const char *path, char *out, size_t size)
     return read_start(path, out, size, false);
 }
 
-size_t ipo_read_record(const char *path, char *out, size_t size)
+size_t ipo_read_process(uint32_t pid, uint32_t tid, const char *what, char *out, size_t size)
 {
-    return read_start(path, out, size, true);
+    struct ipo_text path = {.used = 0};
+    ipo_text_add(&path, pid ? "/proc/" : "/proc/self");
+    if (pid)
+        ipo_text_add_number(&path, pid);
+    if (tid) {
+        ipo_text_add(&path, "/task/");
+        ipo_text_add_number(&path, tid);
+    }
+    ipo_text_add(&path, "/");
+    ipo_text_add(&path, what);
+    return read_start(path.text, out, size, true);
 }
 
 enum { PATH_FIRST = -2, PATH_SECOND = -3 };
@@ -142,15 +150,6 @@ unsigned ipo_tasks(uint32_t *tid, unsigned max, unsigned *all)
     return tasks.count;
 }
 
-static unsigned read_task_file(uint32_t tid, const char *what, char *out, unsigned size)
-{
-    struct ipo_text path = {0};
-    ipo_text_add(&path, "/proc/self/task/");
-    ipo_text_add_number(&path, tid);
-    ipo_text_add(&path, what);
-    return (unsigned)ipo_read_file(path.text, out, size);
-}
-
 static uint64_t parse_number(const char **at)
 {
     uint64_t value = 0;
@@ -182,7 +181,7 @@ bool ipo_task_read(uint32_t tid, struct ipo_task *task)
     task->tid = tid;
     task->state = '?';
     task->call = -1;
-    if (!read_task_file(tid, "/stat", text, sizeof text))
+    if (!ipo_read_process(0, tid, "stat", text, sizeof text))
         return false;
     const char *begin = strchr(text, '('), *end = strrchr(text, ')');
     if (begin && end && end > begin) {
@@ -191,7 +190,7 @@ bool ipo_task_read(uint32_t tid, struct ipo_task *task)
         task->state = end[1] == ' ' && end[2] ? end[2] : '?';
     }
     /* "running", or: number, six arguments, stack pointer, program counter. */
-    if (read_task_file(tid, "/syscall", text, sizeof text)) {
+    if (ipo_read_process(0, tid, "syscall", text, sizeof text)) {
         const char *at = text;
         task->running = !strncmp(text, "running", 7);
         if (!task->running) {
@@ -204,7 +203,7 @@ bool ipo_task_read(uint32_t tid, struct ipo_task *task)
             task->placed = task->sp && task->pc;
         }
     }
-    if (read_task_file(tid, "/status", text, sizeof text)) {
+    if (ipo_read_process(0, tid, "status", text, sizeof text)) {
         const char *at = strstr(text, "\nSigBlk:\t");
         if (at) {
             char hex[24] = "0x";
@@ -219,7 +218,7 @@ bool ipo_task_read(uint32_t tid, struct ipo_task *task)
 char ipo_task_state(uint32_t tid)
 {
     char text[512];
-    const char *end = read_task_file(tid, "/stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    const char *end = ipo_read_process(0, tid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
@@ -299,7 +298,7 @@ void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
         add_holder(&text, task);
     }
     char where[64];
-    if (task->state == 'D' && read_task_file(task->tid, "/wchan", where, sizeof where) > 1) {
+    if (task->state == 'D' && ipo_read_process(0, task->tid, "wchan", where, sizeof where) > 1) {
         ipo_text_add(&text, " in the kernel's ");
         ipo_text_add(&text, where);
     }

@@ -37,5 +37,6 @@ bool ipo_directory(const char *path, void (*found)(void *context, const char *na
 /* Reads the start of a file into the `size` bytes of `out`: terminated, without newlines at the end.  Returns the bytes
  * without the terminator; 0 if the file cannot be read. */
 size_t ipo_read_file(const char *path, char *out, size_t size);
-/* Does so with one read: all there is where the kernel writes one record, as in /proc/self/stat; not of a table. */
-size_t ipo_read_record(const char *path, char *out, size_t size);
+/* Reads /proc/PID/WHAT so, or /proc/PID/task/TID/WHAT of a thread, by one read: all there is of a record, as in
+ * "stat", but not of a table.  `pid` 0: this process; `tid` 0: no single thread. */
+size_t ipo_read_process(uint32_t pid, uint32_t tid, const char *what, char *out, size_t size);

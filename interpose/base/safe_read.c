@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/safe_read.h"
 #include "trace/writer/system.h"
 

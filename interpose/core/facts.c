@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/source.h"
 #include "interpose/core/state.h"
@@ -7,7 +6,6 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,23 +101,6 @@ void ipo_facts_start(void)
 
 /* ---- the rest, by our own thread --------------------------------------------------------------------------------- */
 
-static void write_limit(const char *name, int resource)
-{
-    struct rlimit limits;
-    struct ipo_text text = {0};
-    if (getrlimit((__rlimit_resource_t)resource, &limits))
-        return;
-    for (int hard = 0; hard < 2; hard++) {
-        rlim_t value = hard ? limits.rlim_max : limits.rlim_cur;
-        ipo_text_add(&text, hard ? " of " : "");
-        if (value == RLIM_INFINITY)
-            ipo_text_add(&text, "unlimited");
-        else
-            ipo_text_add_number(&text, value);
-    }
-    write_fact("limit.", name, text.text);
-}
-
 /* Main thread's affinity, "0-3,8". */
 static void write_affinity(void)
 {
@@ -145,31 +126,11 @@ static void write_affinity(void)
         write_fact("affinity", "", text.text);
 }
 
-static void write_namespaces(void)
-{
-    static const char *const names[] = {"net", "pid", "mnt", "user", "ipc", "uts", NULL};
-    for (size_t i = 0; names[i]; i++) {
-        char path[32] = "/proc/self/ns/", target[64];
-        memcpy(path + 14, names[i], strlen(names[i]) + 1);
-        ssize_t n = readlink(path, target, sizeof target - 1);
-        target[n > 0 ? n : 0] = 0;
-        const char *colon = strchr(target, ':'); /* "net:[4026531840]" */
-        if (colon)
-            write_fact("namespace.", names[i], colon + 1);
-    }
-}
-
 void ipo_facts_round(void)
 {
     if (!added) {
         added = true;
         IPO_ASK_SOURCES(add_facts);
-        write_namespaces();
-        write_limit("processes", RLIMIT_NPROC);
-        write_limit("open files", RLIMIT_NOFILE);
-        write_limit("locked memory", RLIMIT_MEMLOCK);
-        write_limit("address space", RLIMIT_AS);
-        write_limit("stack", RLIMIT_STACK);
         write_affinity();
     }
     /* The number is written again each time it has doubled: facts cannot be changed. */

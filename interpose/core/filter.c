@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/filter.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/core/facts.h"

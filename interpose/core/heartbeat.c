@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/heartbeat.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/filter.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/own.h"
 #include "interpose/base/procfs.h"
 #include "interpose/core/filter.h"

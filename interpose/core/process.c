@@ -1,5 +1,4 @@
 /* The recording from its file to its end: where the trace goes, what its head says, when recording starts and stops. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/process.h"
 #include "interpose/base/bind.h"
 #include "interpose/base/text.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/request.h"
 #include "interpose/base/text.h"
 #include "interpose/core/state.h"

@@ -1,5 +1,4 @@
 /* State that all of the recorder shares: the process, its clock, and whether wrappers record. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/state.h"
 #include "interpose/base/text.h"
 #include "trace/writer/now.h"

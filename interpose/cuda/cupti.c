@@ -1,5 +1,4 @@
 /* CUPTI's activity API: started when CUDA is initialised, read by a thread of our own, left to any other profiler. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
 #include "interpose/cuda/cupti_records.h"

@@ -1,5 +1,4 @@
 /* The buffers that CUPTI fills, and the times in them. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
 #include "interpose/core/state.h"

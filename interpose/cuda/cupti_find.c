@@ -1,5 +1,4 @@
 /* Finds CUPTI.  A container with CUDA's runtime alone does not have it. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/load/objects.h"
 #include "interpose/base/text.h"

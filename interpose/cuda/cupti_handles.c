@@ -1,5 +1,4 @@
 /* Finds the number that a stream has in the trace from the stream that a call of NCCL names. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
 

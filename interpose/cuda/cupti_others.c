@@ -1,5 +1,4 @@
 /* Other profilers: their calls of CUPTI lead here, and we stop using CUPTI. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_inside.h"
 #include "interpose/mpi/record.h"

@@ -1,7 +1,6 @@
 /* Sorts CUPTI's records into streams of the trace.  Records come in buffers, and CUPTI keeps a buffer with an
  * unfinished kernel back.  So records are sorted by stream and time before they are written; a record that is
  * earlier than those already written gets a chunk of its own. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti.h"
 #include "interpose/cuda/cupti_records.h"
 #include "interpose/core/state.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/events.h"
 #include "interpose/cuda/cuda.h"
 #include "interpose/core/facts.h"

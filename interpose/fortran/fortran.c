@@ -1,5 +1,4 @@
 /* A call from Fortran.  The real call gets the program's arguments unchanged; the record is its C twin's. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/fortran/fortran.h"
 #include "interpose/mpi/handles.h"
 #include "interpose/mpi/abi.h"

@@ -1,5 +1,4 @@
 /* Names of Fortran symbols to rows and back; and the addresses of Fortran's constants. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/elf.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/multi_mpi.h"

@@ -1,6 +1,7 @@
 /* The Fortran wrappers, expanded from the call table: one for each row and binding.  They only put their arguments into
  * an array.  All are words: addresses, and the lengths of CHARACTER arguments at the end. */
 #include "interpose/fortran/fortran.h"
+#include "interpose/mpi/unless_pass.h"
 
 typedef uintptr_t w;
 
@@ -43,33 +44,22 @@ typedef uintptr_t w;
                          __builtin_dwarf_cfa());                                                                       \
     }
 
-/* For every row whose class is not PASS. */
-#define SECOND_(a, b, ...)  b
-#define SECOND(...)         SECOND_(__VA_ARGS__)
-#define PROBE_PASS          ~, 1
-#define IS_PASS(opclass)    SECOND(PROBE_##opclass, 0, ~)
-#define EACH_0(arity, name) WRAP(arity, name, F77) WRAP(arity, name, F08) WRAP(arity, name, F08TS)
-#define EACH_1(arity, name)
-#define EACH_(pass) EACH_##pass
-#define EACH(pass)  EACH_(pass)
-
-#define CALL(arity, name, core, result, opclass, roles) EACH(IS_PASS(opclass))(arity, name)
+#define CALL(arity, name, core, result, opclass, roles)                                                                \
+    UNLESS_PASS(opclass)(WRAP(arity, name, F77) WRAP(arity, name, F08) WRAP(arity, name, F08TS))
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
 /* The wrappers' addresses as distances: 2000 pointers would have to be relocated in every process that loads us.  In
  * assembler, since C has no constant for the distance of two functions. */
 #define DISTANCE(name, binding) ".long ipo_" #binding "_" #name " - ipo_fortran_distance\n"
-#define PLACE_0(name)           DISTANCE(name, F77) DISTANCE(name, F08) DISTANCE(name, F08TS)
-#define PLACE_1(name)           ".long 0, 0, 0\n"
-#define PLACE_(pass)            PLACE_##pass
-#define PLACE(pass)             PLACE_(pass)
 __asm__(".pushsection .rodata\n"
         ".balign 4\n"
         ".hidden ipo_fortran_distance\n"
         ".globl ipo_fortran_distance\n"
         "ipo_fortran_distance:\n"
-#define CALL(arity, name, core, result, opclass, roles) PLACE(IS_PASS(opclass))(name)
+#define CALL(arity, name, core, result, opclass, roles)                                                                \
+    UNLESS_PASS(opclass)                                                                                               \
+    (DISTANCE(name, F77) DISTANCE(name, F08) DISTANCE(name, F08TS)) IF_PASS(opclass)(".long 0, 0, 0\n")
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
         ".popsection\n");

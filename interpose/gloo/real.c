@@ -1,6 +1,5 @@
 /* Finds the functions of Gloo and PyTorch.  Python loads them with RTLD_LOCAL, and several objects may have a Gloo of
  * their own: so the caller's object decides. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/gloo/gloo.h"
 #include "interpose/load/objects.h"
 

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/identity/identity.h"
 #include "interpose/arch/arch.h"
 #include "interpose/base/procfs.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/identity/job_id.h"
 #include "interpose/base/procfs.h"
 #include "interpose/base/text.h"
@@ -58,12 +57,7 @@ static bool add_hydra(struct ipo_text *job, struct ipo_text *world)
     char text[4096];
     long pid = getppid();
     for (int up = 0; up < 32 && pid > 1; up++) {
-        struct ipo_text path = {0};
-        ipo_text_add(&path, "/proc/");
-        ipo_text_add_number(&path, (uint64_t)pid);
-        size_t stem = path.used;
-        ipo_text_add(&path, "/cmdline");
-        size_t size = ipo_read_file(path.text, text, sizeof text);
+        size_t size = ipo_read_process((uint32_t)pid, 0, "cmdline", text, sizeof text);
         const char *control = find_argument(text, size, "--control-port"); /* HOST:PORT */
         const char *host = find_argument(text, size, "--upstream-host"),
                    *port = find_argument(text, size, "--upstream-port");
@@ -74,9 +68,7 @@ static bool add_hydra(struct ipo_text *job, struct ipo_text *world)
             ipo_text_add(world, find_argument(text, size, "--pgid")); /* counts the spawned groups, up to MPICH 4 */
             return true;
         }
-        path.text[path.used = stem] = 0;
-        ipo_text_add(&path, "/stat");
-        ipo_read_file(path.text, text, sizeof text);
+        ipo_read_process((uint32_t)pid, 0, "stat", text, sizeof text);
         const char *at = strrchr(text, ')'); /* "12 (name) S PARENT .." */
         pid = at && strlen(at) > 4 ? (long)ipo_text_number(at + 4) : 0;
     }

@@ -1,5 +1,4 @@
 /* Facts: which libraries that carry a job are loaded, and from where. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/procfs.h"
 #include "interpose/base/text.h"
 #include "interpose/core/facts.h"

@@ -1,5 +1,4 @@
 /* Whether a function does nothing but call MPI, by its machine code. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/arch/code.h"
 #include "interpose/load/names.h"
 #include "interpose/load/symbols.h"

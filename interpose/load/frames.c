@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/load/frames.h"
 #include "interpose/load/loader.h"
 

@@ -1,6 +1,5 @@
 /* No function takes the loader's lock for a caller.  But dlsym searches names under it, and for an indirect function
  * (STT_GNU_IFUNC) it calls the function that chooses the version.  Ours is such a function, and does the work there. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/load/loader.h"
 #include "interpose/base/bind.h"
 #include "interpose/core/state.h"

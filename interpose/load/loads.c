@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/load/loads.h"
 #include "interpose/core/source.h"
 #include "interpose/load/loader.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/load/objects.h"
 #include "interpose/base/elf.h"
 #include "interpose/load/loader.h"

@@ -1,5 +1,4 @@
 /* Patching of GOT slots: how calls that are not exported are reached (of some MPIs, Fortran, NCCL, CUPTI). */
-#include "interpose/base/oldglibc.h"
 #include "interpose/load/slots.h"
 #include "interpose/base/elf.h"
 #include "interpose/base/bind.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/load/symbols.h"
 #include "interpose/load/symbols_impl.h"
 #include "trace/writer/system.h"

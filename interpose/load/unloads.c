@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/load/unloads.h"
 #include "interpose/core/source.h"
 #include "interpose/core/state.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/base/safe_read.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/alone.h"
 #include "interpose/sites/path.h"
 #include "interpose/sites/python.h"

@@ -2,6 +2,8 @@
  * a call is a machine word (wrap.c says why).  For the files that expand a call table. */
 #pragma once
 
+#include "interpose/mpi/unless_pass.h"
+
 #include <stdint.h>
 
 typedef uintptr_t w;

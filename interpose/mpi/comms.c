@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/base/arena.h"

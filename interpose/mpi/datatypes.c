@@ -1,6 +1,5 @@
 #include "interpose/mpi/datatypes.h"
 #include "interpose/base/arena.h"
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/table.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/cached.h"

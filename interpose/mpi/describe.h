@@ -108,74 +108,41 @@ void ipo_save_handle(struct ipo_frame *frame, const uintptr_t *args);
 /* Learns the objects that a successful call made, and forgets the objects that it freed.  Nested calls, too. */
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 
-/* ---- The entries of classes.c.  ipo_prepare_x keeps what the call will overwrite; ipo_describe_x fills frame->sig
- * from the arguments, before the call; ipo_finish_x completes the record from the results, after it. */
+/* ---- The entries of classes.c, whose table says for which calls ------------------------------------------------- */
 
-/* Sends: blocking, nonblocking, persistent. */
-void ipo_describe_send(struct ipo_frame *frame, uintptr_t *args);
-/* Receives, likewise. */
-void ipo_describe_recv(struct ipo_frame *frame, uintptr_t *args);
-/* Calls that send and receive. */
-void ipo_describe_sendrecv(struct ipo_frame *frame, uintptr_t *args);
-/* Describes probes, matched probes included. */
-void ipo_describe_probe(struct ipo_frame *frame, uintptr_t *args);
-/* Blocking sends. */
-void ipo_finish_send(struct ipo_frame *frame, const uintptr_t *args);
-/* Blocking receives: takes source, tag and bytes from the message. */
-void ipo_finish_recv(struct ipo_frame *frame, const uintptr_t *args);
-/* Nonblocking sends and receives: notes the request. */
-void ipo_finish_isend(struct ipo_frame *frame, const uintptr_t *args);
-/* Calls that make a persistent request: notes it with what each start will move. */
-void ipo_finish_init(struct ipo_frame *frame, const uintptr_t *args);
-/* Probes that claim nothing. */
-void ipo_finish_probe(struct ipo_frame *frame, const uintptr_t *args);
-/* Collectives: communicator, root, bytes, number. */
-void ipo_describe_collective(struct ipo_frame *frame, uintptr_t *args);
-/* Collectives: notes the request of one that does not block. */
-void ipo_finish_collective(struct ipo_frame *frame, const uintptr_t *args);
+/* Before the call: ipo_prepare_x keeps what it will overwrite; ipo_describe_x fills frame->sig from the arguments. */
+typedef void ipo_before_call(struct ipo_frame *frame, uintptr_t *args);
+/* After it: ipo_finish_x completes the record from the results. */
+typedef void ipo_after_call(struct ipo_frame *frame, const uintptr_t *args);
+
+/* Point to point: source, tag and bytes are the message's; what does not block notes its request, what makes a
+ * persistent one also what each start will move; probes that claim a message note it as a posted receive, and receives
+ * of a claimed message find the claim. */
+ipo_before_call ipo_describe_send, ipo_describe_recv, ipo_describe_sendrecv, ipo_describe_probe, ipo_describe_mrecv;
+ipo_after_call ipo_finish_send, ipo_finish_recv, ipo_finish_isend, ipo_finish_init, ipo_finish_start, ipo_finish_probe,
+    ipo_finish_mprobe, ipo_finish_mrecv, ipo_finish_imrecv;
+/* Wait and Test: keeps the handles, sees to statuses, takes partner and tag of a single request from its start, and
+ * counts the completed ones. */
+ipo_before_call ipo_prepare_completion, ipo_describe_completion;
+ipo_after_call ipo_finish_completion;
+/* Cancel, Request_free and generalized requests: keeps the handle, and writes what the request comes to. */
+ipo_before_call ipo_prepare_request, ipo_describe_request;
+ipo_after_call ipo_finish_request;
+/* Collectives: communicator, root, bytes, number; the request of one that does not block. */
+ipo_before_call ipo_describe_collective;
+ipo_after_call ipo_finish_collective;
+/* Calls that make and free objects, and local calls on a communicator: learns and forgets objects and names. */
+ipo_before_call ipo_describe_create, ipo_describe_comm;
+ipo_after_call ipo_finish_create, ipo_finish_comm;
+/* One-sided operations and synchronization; files, whose status says how many bytes were moved. */
+ipo_before_call ipo_describe_rma, ipo_describe_rma_sync, ipo_describe_io;
+ipo_after_call ipo_finish_io;
+
 /* Puts requests back into the table that a Wait or Test had claimed when a longjmp left it. */
 void ipo_completion_left(struct ipo_thread *thread);
-/* Wait and Test: keeps the handles and sees to statuses. */
-void ipo_prepare_completion(struct ipo_frame *frame, uintptr_t *args);
-/* Cancel, Request_free: keeps the handle. */
-void ipo_prepare_request(struct ipo_frame *frame, uintptr_t *args);
-/* Wait for one request: takes partner and tag from its start. */
-void ipo_describe_completion(struct ipo_frame *frame, uintptr_t *args);
-/* Wait and Test: writes and counts the completed requests. */
-void ipo_finish_completion(struct ipo_frame *frame, const uintptr_t *args);
 /* Writes and counts the completions of a Wait or Test that found something, after its event. */
 void ipo_complete_requests(struct ipo_frame *frame, const uintptr_t *args);
 /* Returns how many requests of a Wait or Test have completed; *indices: their indices, NULL: every request has. */
 uint32_t ipo_count_completed(const struct ipo_frame *frame, const uintptr_t *args, const int **indices);
 /* Whether a Test that succeeded found nothing. */
 bool ipo_found_nothing(const struct ipo_call *call, const uintptr_t *args);
-/* Start and Startall: notes the starts of persistent requests. */
-void ipo_finish_start(struct ipo_frame *frame, const uintptr_t *args);
-/* Cancel, Request_free and generalized requests: writes what the request comes to. */
-void ipo_finish_request(struct ipo_frame *frame, const uintptr_t *args);
-/* Cancel: partner and tag of its request, as Wait. */
-void ipo_describe_request(struct ipo_frame *frame, uintptr_t *args);
-/* Probes that claim a message: notes it as a posted receive. */
-void ipo_finish_mprobe(struct ipo_frame *frame, const uintptr_t *args);
-/* Receives of a claimed message: finds the claim. */
-void ipo_describe_mrecv(struct ipo_frame *frame, uintptr_t *args);
-/* Blocking receives of a claimed message: completes the claim. */
-void ipo_finish_mrecv(struct ipo_frame *frame, const uintptr_t *args);
-/* Nonblocking receives of a claimed message: the request takes the claim's number. */
-void ipo_finish_imrecv(struct ipo_frame *frame, const uintptr_t *args);
-/* Calls that make and free communicators, windows and files. */
-void ipo_describe_create(struct ipo_frame *frame, uintptr_t *args);
-/* Calls that make and free objects, after them: learns and forgets the objects. */
-void ipo_finish_create(struct ipo_frame *frame, const uintptr_t *args);
-/* Local calls on a communicator. */
-void ipo_describe_comm(struct ipo_frame *frame, uintptr_t *args);
-/* Local calls: learns names and new objects. */
-void ipo_finish_comm(struct ipo_frame *frame, const uintptr_t *args);
-/* One-sided operations: window, target, bytes. */
-void ipo_describe_rma(struct ipo_frame *frame, uintptr_t *args);
-/* One-sided synchronization. */
-void ipo_describe_rma_sync(struct ipo_frame *frame, uintptr_t *args);
-/* Calls on files: file, bytes. */
-void ipo_describe_io(struct ipo_frame *frame, uintptr_t *args);
-/* Calls on files: the status says how many bytes were moved. */
-void ipo_finish_io(struct ipo_frame *frame, const uintptr_t *args);

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/families.h"
 #include "interpose/base/arena.h"
 

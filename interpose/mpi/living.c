@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/living.h"
 #include "interpose/base/arena.h"
 #include "interpose/core/state.h"

@@ -1,6 +1,4 @@
 /* The mark of a call that was left by a longjmp, an exception or another coroutine. */
-#include "interpose/base/oldglibc.h"
-#include "interpose/arch/arch.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/describe.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/multi_mpi.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/state.h"

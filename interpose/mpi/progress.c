@@ -1,6 +1,5 @@
 /* Whether this process makes progress, from its own live pages.  Other threads write them meanwhile, so a number may be
  * slightly old, which does not matter here. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/calls.h"
 #include "interpose/core/state.h"
 #include "interpose/mpi/progress.h"

@@ -1,10 +1,8 @@
 /* Finding the real functions.  RTLD_NEXT alone is not enough: Python loads MPI with RTLD_LOCAL, where it finds nothing.
  * So one handle on the object that defines PMPI_Init is kept (multi_mpi.h), and all names come from it. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/resolve.h"
 #include "interpose/mpi/multi_mpi.h"
 #include "interpose/base/elf.h"
-#include "interpose/load/objects.h"
 
 #include <dlfcn.h>
 #include <elf.h>

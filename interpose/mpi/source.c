@@ -1,5 +1,4 @@
 /* MPI, as a source of the recorder. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/base/elf.h"
 #include "interpose/core/filter.h"
 #include "interpose/core/source.h"

@@ -3,7 +3,6 @@
  * returns it, the library's own are not exported, and its socket must not be used by others.  But the library keeps
  * the name in its variables, where it is read here.  A spawned process has its parents' name there, too.  Groups are
  * numbered as they are started, so its own name has the higher number. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/identity/job_id.h"
 #include "interpose/mpi/multi_mpi.h"
 #include "interpose/mpi/spawned.h"

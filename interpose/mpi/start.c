@@ -1,5 +1,4 @@
 /* The calls of MPI that start and end the recording. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/start.h"
 #include "interpose/core/process.h"
 #include "interpose/core/source.h"

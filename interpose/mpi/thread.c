@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/thread.h"
 #include "interpose/mpi/describe.h"
 #include "interpose/core/source.h"

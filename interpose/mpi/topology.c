@@ -1,5 +1,4 @@
 /* Neighbourhoods: the neighbours of a topology, and the ones that exist. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/base/arena.h"
 #include "interpose/mpi/comms.h"

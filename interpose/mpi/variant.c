@@ -1,6 +1,5 @@
 /* Variants of cached calls: a call that differs from the one made last from its place in sizes, tags or partners alone
  * is not described again.  Its signature is that one's with other numbers. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/mpi/cached.h"
 #include "interpose/mpi/comms.h"
 #include "interpose/mpi/negotiation.h"

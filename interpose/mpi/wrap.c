@@ -57,27 +57,13 @@
 #define EXPORT_OPT(arity, name)
 #define EXPORT_CORE(arity, name) __attribute__((visibility("default"), alias("ipo_w_" #name))) int MPI_##name(P##arity);
 
-/* WRAP for every row whose class is not PASS. */
-#define SECOND_(a, b, ...) b
-#define SECOND(...)        SECOND_(__VA_ARGS__)
-#define PROBE_PASS         ~, 1
-#define IS_PASS(opclass)   SECOND(PROBE_##opclass, 0, ~)
-#define UNLESS_0(...)      __VA_ARGS__
-#define UNLESS_1(...)
-#define UNLESS_(pass) UNLESS_##pass
-#define UNLESS(pass)  UNLESS_(pass)
-
-#define CALL(arity, name, core, result, opclass, roles)                                                                \
-    UNLESS(IS_PASS(opclass))(WRAP(arity, name, core, opclass, roles))
+#define CALL(arity, name, core, result, opclass, roles) UNLESS_PASS(opclass)(WRAP(arity, name, core, opclass, roles))
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
 
-#define NONE_0(name) (ipo_function) ipo_w_##name
-#define NONE_1(name) 0
-#define NONE_(pass)  NONE_##pass
-#define NONE(pass)   NONE_(pass)
 const ipo_function ipo_wrapper[IPO_CALLS] = {
-#define CALL(arity, name, core, result, opclass, roles) NONE(IS_PASS(opclass))(name),
+#define CALL(arity, name, core, result, opclass, roles)                                                                \
+    UNLESS_PASS(opclass)([IPO_##name] = (ipo_function)ipo_w_##name, )
 #include "interpose/mpi/mpi_calls.def"
 #undef CALL
 };

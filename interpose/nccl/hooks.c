@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/nccl/hooks.h"
 #include "interpose/core/facts.h"
 #include "interpose/identity/identity.h"

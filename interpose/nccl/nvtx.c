@@ -5,7 +5,6 @@
  * functions exported here.  Domains with the name NCCL are read here; ranges of the program and of its other libraries
  * are regions (interpose/regions), ranges of NVIDIA's libraries cost an empty call.
  * Layouts: nvtxTypes.h, nvToolsExt.h and nvToolsExtPayload.h of NVTX 3; payloads: NCCL's src/include/nvtx*.h. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/nccl/profiler.h"
 #include "interpose/nccl/hooks.h"
 #include "interpose/load/objects.h"

@@ -4,7 +4,6 @@
  * ipo_nccl_getenv names us to NCCL.  Versions differ in the layout of a descriptor (below), in whether functions and
  * types are numbers or names, and in the parameters of init.  Source: plugins/profiler and
  * src/include/plugin/profiler of NCCL 2.23 to 2.30. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/core/facts.h"
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/profiler.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/nccl/profiler.h"
 #include "interpose/cuda/gpu_ops.h"
 #include "interpose/nccl/hooks.h"

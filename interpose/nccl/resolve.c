@@ -1,7 +1,6 @@
 /* Finds NCCL.  In the global scope RTLD_NEXT finds what the program would call without us.  A Python module and its
  * libraries are loaded with RTLD_LOCAL: then the caller's scope has it.  If the program searches names itself, its
  * handle says which object is meant. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/nccl/nccl.h"
 #include "interpose/nccl/hooks.h"
 #include "interpose/base/elf.h"

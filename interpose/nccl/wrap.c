@@ -49,18 +49,8 @@ struct unique_id {
         return result;                                                                                                 \
     }
 
-/* WRAP for every row whose class is not PASS. */
-#define SECOND_(a, b, ...) b
-#define SECOND(...)        SECOND_(__VA_ARGS__)
-#define PROBE_PASS         ~, 1
-#define IS_PASS(opclass)   SECOND(PROBE_##opclass, 0, ~)
-#define UNLESS_0(...)      __VA_ARGS__
-#define UNLESS_1(...)
-#define UNLESS_(pass) UNLESS_##pass
-#define UNLESS(pass)  UNLESS_(pass)
-
 #define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
-    UNLESS(IS_PASS(opclass))(WRAP(arity, name, how, (P##arity), (A##arity), A##arity))
+    UNLESS_PASS(opclass)(WRAP(arity, name, how, (P##arity), (A##arity), A##arity))
 #define NCCL_ID(arity, name, how, opclass, moves, roles) WRAP(arity, name, how, (ID_P##arity), (A##arity), ID_W##arity)
 #define NCCL_ASYNC(arity, name, how, opclass, moves, roles)                                                            \
     ASYNC_BODY(name, ipo_nccl_w0_##name, &ipo_nccl_copies[0])                                                          \
@@ -71,14 +61,11 @@ struct unique_id {
 #undef NCCL_ID
 #undef NCCL_ASYNC
 
-#define NONE_0(copy, name) (ipo_function) ipo_nccl_w##copy##_##name
-#define NONE_1(copy, name) 0
-#define NONE_(pass)        NONE_##pass
-#define NONE(pass)         NONE_(pass)
 const ipo_function ipo_nccl_wrapper[IPO_NCCL_COPIES][IPO_NCCL_CALLS] = {
 #define NCCL(arity, name, how, opclass, moves, roles)                                                                  \
-    [0][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(0, name), [1][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(1, name),    \
-    [2][IPO_NCCL_##name] = NONE(IS_PASS(opclass))(2, name),
+    UNLESS_PASS(opclass)                                                                                               \
+    ([0][IPO_NCCL_##name] = (ipo_function)ipo_nccl_w0_##name, [1][IPO_NCCL_##name] = (ipo_function)ipo_nccl_w1_##name, \
+     [2][IPO_NCCL_##name] = (ipo_function)ipo_nccl_w2_##name, )
 #define NCCL_ID    NCCL
 #define NCCL_ASYNC NCCL
 #include "interpose/nccl/nccl_calls.def"

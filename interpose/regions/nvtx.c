@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/regions/nvtx.h"
 #include "interpose/regions/names.h"
 #include "interpose/regions/regions.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/regions/regions.h"
 #include "interpose/base/text.h"
 #include "interpose/core/source.h"

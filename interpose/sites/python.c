@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/sites/python.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"
@@ -7,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PYTHREADS 512u
 #define FRAMES    100u

@@ -3,7 +3,6 @@
  * On the record path: the interpreter gives this thread's state (thread-local storage, no GIL), and three to five
  * words of each of the thread's own frames are read.  Code object and place in it make a site's number; its name is
  * found once, when it is new. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/sites/python_site.h"
 #include "interpose/base/text.h"
 #include "interpose/core/state.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/sites/recipe.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/base/text.h"

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/sites/sites.h"
 #include "interpose/core/state.h"
 #include "interpose/sites/python_site.h"

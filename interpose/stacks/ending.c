@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks_impl.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/handler.h"
@@ -125,7 +124,14 @@ static void note_late_exit(enum trc_end_by by, int code)
     write_note(&head->end, by);
 }
 
-/* `frame`: address of the wrapper's frame. */
+/* Takes the stack above a wrapper; `frame`: address of the wrapper's frame. */
+static void record_exit(const char *why, const uint64_t *frame)
+{
+    const struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
+                                   .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
+    ipo_fatal_record(TRC_STACK_EXIT, why, &here);
+}
+
 static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
 {
     int kept = errno;
@@ -134,12 +140,10 @@ static void note_exit(enum trc_end_by by, int code, const uint64_t *frame)
     if (finished && (by == TRC_END_EXIT_NOW || by == TRC_END_QUICK)) /* no destructor runs, which would store it */
         ipo_process.writer.head->state = TRC_STATE_FINALIZED;
     if (end && !finished && !atomic_flag_test_and_set(&noted)) {
-        struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
-                                 .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
         end->code = code;
         end->signal = handled_signal();
         write_note(end, by);
-        ipo_fatal_record(TRC_STACK_EXIT, "left without MPI_Finalize", &here);
+        record_exit("left without MPI_Finalize", frame);
     }
     if (!end)
         note_late_exit(by, code);
@@ -154,10 +158,8 @@ void ipo_ending_aborted(void)
     struct trc_end *end = this_end();
     const int signal = end ? handled_signal() : 0;
     if (signal && !atomic_flag_test_and_set(&noted)) {
-        struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
-                                 .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
         end->signal = signal;
-        ipo_fatal_record(TRC_STACK_EXIT, "MPI_Abort in a signal's handler", &here);
+        record_exit("MPI_Abort in a signal's handler", frame);
     }
     errno = kept;
 }
@@ -168,8 +170,6 @@ void ipo_ending_printed(const char *text)
     struct trc_end *end = strstr(text, "Fatal error in ") ? this_end() : NULL;
     if (!end || atomic_flag_test_and_set(&noted))
         return;
-    struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid),
-                             .at = ipo_cursor_above((uint64_t)(uintptr_t)frame, frame)};
     const char *last = text; /* MPICH's line about the innermost function has the reason */
     for (const char *line = text; line; line = strchr(line, '\n'))
         last = *(line += *line == '\n') ? line : last;
@@ -177,7 +177,7 @@ void ipo_ending_printed(const char *text)
     ipo_copy(end->message, sizeof end->message, reason ? reason + 2 : last);
     end->message[strcspn(end->message, "\n")] = 0;
     write_note(end, TRC_END_EXIT);
-    ipo_fatal_record(TRC_STACK_EXIT, "ended by the MPI library", &here);
+    record_exit("ended by the MPI library", frame);
 }
 
 static void leave(int code)

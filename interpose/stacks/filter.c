@@ -1,5 +1,4 @@
 /* The calls that install a seccomp filter, by which core/filter.h knows that one comes. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks_impl.h"
 #include "interpose/core/filter.h"
 

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks_impl.h"
 #include "interpose/stacks/fatal.h"
 #include "interpose/stacks/handler.h"

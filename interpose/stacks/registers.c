@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks_impl.h"
 
 void ipo_registers_of(const void *context, struct ipo_cursor *out)

@@ -1,5 +1,4 @@
 /* A snapshot of all threads: their stacks, with names. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"

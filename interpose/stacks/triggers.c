@@ -1,5 +1,4 @@
 /* Moments at which stacks are due. */
-#include "interpose/base/oldglibc.h"
 #include "interpose/stacks/stacks_impl.h"
 #include "interpose/core/request.h"
 #include "interpose/core/state.h"

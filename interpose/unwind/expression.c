@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/unwind/expression.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/unwind/bytes.h"

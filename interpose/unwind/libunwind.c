@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/unwind/libunwind.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/load/modules.h"

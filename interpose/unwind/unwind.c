@@ -1,11 +1,8 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/unwind/unwind.h"
 #include "interpose/unwind/cfi.h"
 #include "interpose/unwind/expression.h"
 #include "interpose/unwind/libunwind.h"
 #include "interpose/base/safe_read.h"
-
-#include <string.h>
 
 #define GUESS_WORDS 4096u /* words of stack that are searched for a return address */
 

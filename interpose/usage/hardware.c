@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/usage/hardware.h"
 #include "interpose/core/facts.h"
 #include "interpose/core/own.h"

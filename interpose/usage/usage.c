@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/usage/usage.h"
 #include "interpose/base/children.h"
 #include "interpose/base/procfs.h"
@@ -51,22 +50,13 @@ static bool number_behind(const char *text, const char *name, uint64_t *out)
     return at;
 }
 
-static bool read_task(uint32_t tid, const char *name, char *out, size_t size)
-{
-    struct ipo_text path = {.used = 0};
-    ipo_text_add(&path, "/proc/self/task/");
-    ipo_text_add_number(&path, tid);
-    ipo_text_add(&path, name);
-    return ipo_read_record(path.text, out, size) > 0;
-}
-
 /* Reads a thread's counts; `all`: also the counts that take long to read.  False: it has ended. */
 static bool read_thread(uint32_t tid, uint32_t index, bool all, struct trc_usage *now)
 {
     char text[4096];
     uint64_t number;
     *now = (struct trc_usage){.whose = TRC_USAGE_THREAD + index};
-    if (!read_task(tid, "/stat", text, sizeof text))
+    if (!ipo_read_process(0, tid, "stat", text, sizeof text))
         return false;
     const char *behind = strrchr(text, ')'); /* the name may have blanks and brackets */
     if (behind) {
@@ -74,11 +64,11 @@ static bool read_thread(uint32_t tid, uint32_t index, bool all, struct trc_usage
         ipo_usage_set(now, TRC_USAGE_MAJOR, field_at(behind + 1, 10));
         ipo_usage_set(now, TRC_USAGE_SYSTEM, field_at(behind + 1, 13) * TICK_US);
     }
-    if (read_task(tid, "/schedstat", text, sizeof text)) {
+    if (ipo_read_process(0, tid, "schedstat", text, sizeof text)) {
         ipo_usage_set(now, TRC_USAGE_CPU, field_at(text, 1) / 1000);
         ipo_usage_set(now, TRC_USAGE_QUEUED, field_at(text, 2) / 1000);
     }
-    if (all && read_task(tid, "/status", text, sizeof text)) {
+    if (all && ipo_read_process(0, tid, "status", text, sizeof text)) {
         if (number_behind(text, "\nvoluntary_ctxt_switches", &number))
             ipo_usage_set(now, TRC_USAGE_VOLUNTARY, number);
         if (number_behind(text, "\nnonvoluntary_ctxt_switches", &number))
@@ -111,9 +101,9 @@ static void read_process(bool all, struct trc_usage *now)
                             (uint64_t)(used.ru_stime.tv_usec + used.ru_utime.tv_usec);
         ipo_usage_set(now, TRC_USAGE_CHILDREN, ended_us + ipo_children_ticks((uint32_t)getpid()) * TICK_US);
     }
-    if (read_task((uint32_t)syscall(SYS_gettid), "/schedstat", text, sizeof text))
+    if (ipo_read_process(0, (uint32_t)syscall(SYS_gettid), "schedstat", text, sizeof text))
         ipo_usage_set(now, TRC_USAGE_QUEUED, field_at(text, 2) / 1000);
-    if (!ipo_read_record("/proc/self/io", text, sizeof text))
+    if (!ipo_read_process(0, 0, "io", text, sizeof text))
         return;
     if (number_behind(text, "\nread_bytes", &number))
         ipo_usage_set(now, TRC_USAGE_READ, number);

@@ -1,4 +1,3 @@
-#include "interpose/base/oldglibc.h"
 #include "interpose/watch/watch.h"
 #include "interpose/base/procfs.h"
 #include "interpose/base/text.h"

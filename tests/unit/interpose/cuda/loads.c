@@ -1,5 +1,6 @@
 /* The loader's list as the recorder reads it, without its lock: new objects are found, also at the address of an object
  * that was unloaded.  And whose library CUDA_INJECTION64_PATH names. */
+#include "interpose/base/oldglibc.h"
 #include "interpose/cuda/cupti_find.c" /* not in a library that tests link */
 #include "interpose/load/loads.c"
 #include "tests/support/check.h"

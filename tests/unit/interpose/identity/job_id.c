@@ -8,16 +8,15 @@ extern char **environ;
 /* The /proc of a host: a proxy above a shell above us. */
 static const char *proxy;
 static size_t proxy_size;
-size_t ipo_read_file(const char *path, char *out, size_t size)
+size_t ipo_read_process(uint32_t pid, uint32_t tid, const char *what, char *out, size_t size)
 {
-    char parent[32], shell[32], text[128] = "";
-    snprintf(parent, sizeof parent, "/proc/%d/", (int)getppid());
-    snprintf(shell, sizeof shell, "/proc/7/");
+    char text[128] = "";
     const char *from = text;
     size_t n = 0;
-    if (strncmp(path, parent, strlen(parent)) == 0) {
-        n = (size_t)snprintf(text, sizeof text, "%s", strstr(path, "/stat") ? "9 (a) shell) S 7 1 1" : "sh");
-    } else if (strncmp(path, shell, strlen(shell)) == 0 && strstr(path, "/cmdline")) {
+    (void)tid;
+    if (pid == (uint32_t)getppid()) {
+        n = (size_t)snprintf(text, sizeof text, "%s", strcmp(what, "stat") == 0 ? "9 (a) shell) S 7 1 1" : "sh");
+    } else if (pid == 7 && strcmp(what, "cmdline") == 0) {
         from = proxy;
         n = proxy_size;
     }
