@@ -29,12 +29,6 @@ static uint32_t in_b(const struct work *w, uint32_t place)
     return 0;
 }
 
-/* Whether a place of the first run is this one of the second. */
-static bool is_same_place(const struct work *w, uint32_t a, uint32_t b)
-{
-    return w->of_b[b - 1] ? w->of_b[b - 1] == a : false;
-}
-
 /* Finds a place that ends iterations of a level of each run.  False: they have none in common. */
 static bool choose_place(const struct work *w, const struct ana_loop_level *a, const struct ana_loop_level *b,
                          uint32_t out[2])
@@ -43,7 +37,7 @@ static bool choose_place(const struct work *w, const struct ana_loop_level *a, c
         return false;
     for (size_t i = 0; i < ANA_LOOP_ENDS && a->place[i]; i++)
         for (size_t j = 0; j < ANA_LOOP_ENDS && b->place[j]; j++)
-            if (is_same_place(w, a->place[i], b->place[j])) {
+            if (w->of_b[b->place[j] - 1] == a->place[i]) {
                 out[0] = a->place[i];
                 out[1] = b->place[j];
                 return true;

@@ -162,12 +162,6 @@ static void remove_folder(const char *path, int depth)
     rmdir(path);
 }
 
-static void remove_part(const struct ana_exporting *x)
-{
-    if (unlink(x->path) != 0)
-        remove_folder(x->path, 2);
-}
-
 /* Whether a folder holds only files that exports write: leftovers of a killed export. */
 static bool is_left_over(const char *path)
 {
@@ -213,8 +207,8 @@ static void copy_name(struct ana_exporting *x, const char *out)
     if (!x->error[0] && rename(x->path, out) != 0)
         ana_export_fail(x, errno == ENOTEMPTY || errno == EEXIST ? "%s is there already: %s" : "cannot make %s: %s",
                         out, strerror(errno));
-    if (x->error[0])
-        remove_part(x);
+    if (x->error[0] && unlink(x->path) != 0)
+        remove_folder(x->path, 2);
 }
 
 bool ana_export(struct ana_job *job, const struct ana_export *ask, char *error, size_t size)

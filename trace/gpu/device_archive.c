@@ -20,26 +20,10 @@ static bool keys_are_below(const struct ana_map *map, uint64_t a, uint64_t b)
 
 /* ---- kernels, GPUs, streams ------------------------------------------------------------------------------------- */
 
-static void strip_kernel(void *row)
-{
-    ((struct kernel *)row)->name = NULL;
-}
-
-static void strip_share(void *row)
-{
-    ((struct share *)row)->times = NULL;
-}
-
-static void strip_device(void *row)
-{
-    struct device *d = row;
-    memset(d->mix.of, 0, sizeof d->mix.of);
-}
-
-static void strip_stream(void *row)
-{
-    memset(&((struct stream *)row)->lane, 0, sizeof(struct ana_lane));
-}
+ANA_ARCHIVE_STRIP(strip_kernel, struct kernel, name)
+ANA_ARCHIVE_STRIP(strip_share, struct share, times)
+ANA_ARCHIVE_STRIP(strip_device, struct device, mix.of)
+ANA_ARCHIVE_STRIP(strip_stream, struct stream, lane)
 
 /* Saves a kernel's name, given its known `hash`. */
 static void archive_name(struct ana_archive *archive, char **name, uint64_t hash)

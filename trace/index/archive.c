@@ -51,25 +51,10 @@ void ana_comm_archive(struct ana_job_archive *k, const struct trc_comm **comm)
 
 /* ---- sums ------------------------------------------------------------------------------------------------------- */
 
-static void strip_pair(void *row)
-{
-    ((struct ana_pair_sum *)row)->latency = NULL;
-}
-
-static void strip_site(void *row)
-{
-    ((struct ana_site_sum *)row)->times.counts = (struct ana_counts){0};
-}
-
-static void strip_latency(void *row)
-{
-    ((struct ana_times_slim *)row)->counts = (struct ana_counts){0};
-}
-
-static void strip_collective(void *row)
-{
-    ((struct ana_collective_sum *)row)->comm = NULL;
-}
+ANA_ARCHIVE_STRIP(strip_pair, struct ana_pair_sum, latency)
+ANA_ARCHIVE_STRIP(strip_site, struct ana_site_sum, times.counts)
+ANA_ARCHIVE_STRIP(strip_latency, struct ana_times_slim, counts)
+ANA_ARCHIVE_STRIP(strip_collective, struct ana_collective_sum, comm)
 
 /* Limits of a map's key: the most that each of its integers may be; UINT64_MAX: anything. */
 struct bounds {
@@ -163,10 +148,7 @@ static void archive_tally(struct ana_job_archive *k)
 
 /* ---- files of MPI-IO -------------------------------------------------------------------------------------------- */
 
-static void strip_access(void *row)
-{
-    ((struct ana_access_sum *)row)->name = NULL;
-}
+ANA_ARCHIVE_STRIP(strip_access, struct ana_access_sum, name)
 
 /* The name of a file that a rank has opened, by its hash; NULL: there is none. */
 static const char *name_of(const struct trc_file *file, uint64_t hash)

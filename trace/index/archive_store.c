@@ -131,10 +131,7 @@ bool ana_store_find_sites(struct ana_job *job)
     return change_sites(job, ana_store_count(ana_job_analysis(job)->store.waits, ANA_STORE_WAITS), false);
 }
 
-static void strip_wait(void *row)
-{
-    ((struct ana_stored_wait *)row)->before = 0;
-}
+ANA_ARCHIVE_STRIP(strip_wait, struct ana_stored_wait, before)
 
 /* Waits have numbers, by which one leads to the one before: so they keep these, and the ways are found again.  All are
  * saved of a job that has so few events that its timelines are read from these: what waits is not in them. */

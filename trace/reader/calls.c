@@ -13,10 +13,9 @@ struct trc_call_def {
 /* Makes room for one more call, and for this id. */
 static bool make_room(struct trc_file *file, uint32_t id)
 {
-    size_t room = file->call_count < file->call_room ? file->call_room : file->call_room * 2 + 8;
     size_t ids = id < file->call_ids ? file->call_ids : (size_t)id + 8;
     return trc_file_grow(file, &file->call_at, &file->call_ids, ids, sizeof *file->call_at) &&
-           trc_file_grow(file, &file->calls, &file->call_room, room, sizeof *file->calls);
+           trc_file_room(file, &file->calls, &file->call_room, file->call_count, sizeof *file->calls);
 }
 
 void trc_define_call(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)

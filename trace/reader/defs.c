@@ -6,16 +6,9 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* Returns room for one more than `count`: twice as much where there is none left. */
-static size_t room_for_more(size_t count, size_t room, size_t first)
-{
-    return count < room ? room : room ? room * 2 : first;
-}
-
 void trc_table_add(struct trc_file *file, struct trc_table *table, uint64_t key, void *value)
 {
-    size_t wanted = room_for_more(table->count, table->room, 4);
-    if (!trc_file_grow(file, &table->entries, &table->room, wanted, sizeof *table->entries)) {
+    if (!trc_file_room(file, &table->entries, &table->room, table->count, sizeof *table->entries)) {
         free(value);
         return;
     }
@@ -160,8 +153,7 @@ static void define_text(struct trc_file *file, struct trc_table *table, const st
 
 static void add_note(struct trc_file *file, struct notes *notes, const struct trc_def *def, const char *text)
 {
-    size_t room = room_for_more(notes->count, notes->room, 16);
-    if (!trc_file_grow(file, &notes->note, &notes->room, room, sizeof *notes->note))
+    if (!trc_file_room(file, &notes->note, &notes->room, notes->count, sizeof *notes->note))
         return;
     bool object = def->type == TRC_DEF_WIN || def->type == TRC_DEF_FILE, named = def->type == TRC_DEF_NAME;
     bool around = def->type == TRC_DEF_NEIGHBORS;

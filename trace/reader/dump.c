@@ -1,8 +1,6 @@
 #include "trace/reader/dump_impl.h"
 #include "trace/util/rows.h"
 
-#include <string.h>
-
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static const char *const state_words[] = {

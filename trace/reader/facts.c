@@ -7,20 +7,14 @@
 #define FACTS_MAX  4096u
 #define STACKS_MAX 65536u /* a hostile file may hold many small ones */
 
-/* Makes room for one more pointer in an array of at most `most`.  False: there are so many, or out of memory. */
-static bool grow_array(struct trc_file *file, void *array, size_t count, size_t *room, size_t most)
-{
-    size_t wanted = count < *room ? *room : *room ? *room * 2 : 32;
-    return count < most && trc_file_grow(file, array, room, wanted, sizeof(void *));
-}
-
 /* ---- facts ------------------------------------------------------------------------------------------------------- */
 
 ANA_COMPARE(by_key, struct trc_fact_def *const, strcmp((*x)->key, (*y)->key), ANA_ORDER((*x)->ticks, (*y)->ticks))
 
 void trc_define_fact(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    if (!grow_array(file, &file->facts, file->fact_count, &file->fact_room, FACTS_MAX))
+    if (file->fact_count >= FACTS_MAX ||
+        !trc_file_room(file, &file->facts, &file->fact_room, file->fact_count, sizeof *file->facts))
         return;
     struct trc_fact_def *fact = trc_file_alloc(file, sizeof *fact + size + 2);
     if (!fact)
@@ -96,7 +90,8 @@ void trc_define_stack(struct trc_file *file, uint32_t chunk, const struct trc_de
         trc_file_damage(file, "a stack of snapshot %u is too short", def->id);
         return;
     }
-    if (!grow_array(file, &file->stacks, file->stack_count, &file->stack_room, STACKS_MAX))
+    if (file->stack_count >= STACKS_MAX ||
+        !trc_file_room(file, &file->stacks, &file->stack_room, file->stack_count, sizeof *file->stacks))
         return;
     size_t text = size - sizeof(struct trc_def_stack);
     if (text > def->text_bytes)

@@ -196,6 +196,8 @@ void *trc_file_alloc(struct trc_file *file, size_t bytes);
 /* Makes room for `wanted` elements of `size` bytes in an array of such memory, whose address `array` is and which has
  * room for *room; new ones are zero.  False: over budget or out of memory, and nothing has changed. */
 bool trc_file_grow(struct trc_file *file, void *array, size_t *room, size_t wanted, size_t size);
+/* Makes room for one more than `count` elements: twice as much where there is none left. */
+bool trc_file_room(struct trc_file *file, void *array, size_t *room, size_t count, size_t size);
 /* Whether its writer may still add to it. */
 bool trc_file_growing(const struct trc_file *file);
 

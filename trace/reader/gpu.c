@@ -2,8 +2,6 @@
 #include "trace/reader/file.h"
 #include "trace/util/sort.h"
 
-#include <string.h>
-
 struct trc_gpu {
     uint32_t chunk;
     struct trc_gpu_head head;

@@ -93,6 +93,11 @@ bool trc_file_grow(struct trc_file *file, void *array, size_t *room, size_t want
     return true;
 }
 
+bool trc_file_room(struct trc_file *file, void *array, size_t *room, size_t count, size_t size)
+{
+    return count < *room || trc_file_grow(file, array, room, *room ? *room * 2 : 8, size);
+}
+
 bool trc_file_growing(const struct trc_file *file)
 {
     return !file->final && (file->head.state == TRC_STATE_RUNNING || file->head.state == TRC_STATE_STARTING);

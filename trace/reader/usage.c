@@ -96,9 +96,8 @@ static bool decode_entries(struct trc_usage_cursor *cursor, struct trc_bytes byt
 {
     for (out->n = 0; bytes.at < bytes.end; out->n++) {
         uint64_t whose, fields, value;
-        size_t room = out->n < cursor->entry_room ? cursor->entry_room : cursor->entry_room * 2 + 4;
         if (out->n >= MOST_ENTRIES ||
-            !trc_file_grow(cursor->file, &cursor->entry, &cursor->entry_room, room, sizeof *cursor->entry))
+            !trc_file_room(cursor->file, &cursor->entry, &cursor->entry_room, out->n, sizeof *cursor->entry))
             return false;
         if (!trc_get_varint(&bytes, &whose) || whose >= MOST_ENTRIES || !trc_get_varint(&bytes, &fields))
             return false;

@@ -1,7 +1,6 @@
 /* Files in a summary: what all ranks did with each. */
 #include "trace/summary/files.h"
 #include "trace/summary/summary_impl.h"
-#include "trace/util/hash.h"
 #include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Summaries from events: all that only they show (who waited for whom, where, how long). */
 #include "trace/summary/summary_impl.h"
-#include "trace/util/hash.h"
 #include "trace/util/sort.h"
 #include <math.h>
 #include <stdlib.h>

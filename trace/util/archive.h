@@ -14,6 +14,7 @@
 #include "trace/util/budget.h"
 #include "trace/util/hash_map.h"
 #include <stdio.h>
+#include <string.h>
 
 struct ana_archive {
     bool loads, failed;
@@ -68,6 +69,12 @@ static inline bool ana_archive_is_time(int64_t ns)
 
 /* Removes from a row all that another process cannot use: pointers. */
 typedef void ana_archive_strip(void *row);
+/* Defines one that clears a member. */
+#define ANA_ARCHIVE_STRIP(name, type, member)                                                                          \
+    static void name(void *row)                                                                                        \
+    {                                                                                                                  \
+        memset(&((type *)row)->member, 0, sizeof((type *)row)->member);                                                \
+    }
 
 /* A struct, or anything else of a known size. */
 void ana_archive_bytes(struct ana_archive *archive, void *at, size_t size);

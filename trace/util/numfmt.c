@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *put_dash(bool utf8)
-{
-    return utf8 ? "\xe2\x80\x93" : "-";
-}
-
 /* Returns how many decimals give a value below 1000 three significant digits. */
 static int decimals(double value)
 {
@@ -68,7 +63,7 @@ char *ana_number(char *out, size_t size, enum ana_unit unit, double value, bool 
     static const char *const count[7] = {"", "k", "M", "G", "T", "P", "E"};
     static const char *const bytes[7] = {" ", " k", " M", " G", " T", " P", " E"};
     if (!isfinite(value)) {
-        snprintf(out, size, "%s", put_dash(utf8));
+        snprintf(out, size, "%s", utf8 ? "\xe2\x80\x93" : "-");
         return out;
     }
     switch (unit) {

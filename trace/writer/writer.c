@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define FIRST_BLOCKS 8u  /* a live page, definitions, events, some ready */
