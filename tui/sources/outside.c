@@ -71,7 +71,7 @@ struct tui_outside {
     struct tui_outside_python python;
 };
 
-/* ---- what libdwfl asks for --------------------------------------------------------------------------------------- */
+/* ---- callbacks of libdwfl ---------------------------------------------------------------------------------------- */
 
 static pid_t next_thread(Dwfl *dwfl, void *process, void **thread)
 {

@@ -10,7 +10,7 @@
 enum { TUI_OUTSIDE_FRAMES = 64 };
 
 struct tui_outside_frame {
-    uint64_t address;    /* in the function: of the call that it is in, or of its next instruction */
+    uint64_t address;    /* of the call under way, or of the next instruction */
     char function[120];  /* "main"; "" unknown */
     char where[120];     /* "app.c:17", else "libm.so.6" */
     bool is_system;      /* function of the C library or the compiler's runtime; below Python: one without lines */
@@ -27,7 +27,7 @@ struct tui_outside_stack {
 
 struct tui_outside;
 
-/* Opens a thread of a process; that of the process's own number is the main one.  Close it with tui_outside_close.
+/* Opens a thread of a process; the main one has the process's number.  Close it with tui_outside_close.
  * NULL: out of memory, or it cannot be seen. */
 struct tui_outside *tui_outside_open(int pid, int tid);
 /* Frees it; NULL is none. */

@@ -26,7 +26,7 @@ static bool read_other(const struct trc_python *of, uint64_t address, void *out,
 /* The interpreter's file that was read last, and its two symbols: all ranks have the same. */
 static struct {
     char path[512];
-    uint64_t runtime, code_type; /* from its start; 0: it has none */
+    uint64_t runtime, code_type; /* offsets; 0: none */
 } known;
 
 static void read_symbols(Dwfl_Module *module, Dwarf_Addr start)

@@ -30,5 +30,5 @@ struct tui_samples {
 /* Starts to sample `n` processes, at most TUI_SAMPLES_MOST, 20 times a second.  False: earlier ones are still sampled,
  * or there is no thread. */
 bool tui_samples_start(const struct tui_samples_process *process, size_t n, double seconds);
-/* Copies what was seen since the last start.  Any thread. */
+/* Copies the samples since the last start.  Any thread. */
 void tui_samples_copy(struct tui_samples *out);
