@@ -108,9 +108,10 @@ void ipo_save_handle(struct ipo_frame *frame, const uintptr_t *args);
 /* Learns the objects that a successful call made, and forgets the objects that it freed.  Nested calls, too. */
 void ipo_follow_handles(struct ipo_frame *frame, const uintptr_t *args);
 
-/* ---- The entries of classes.c, whose table says for which calls ------------------------------------------------- */
+/* ---- Entries of the table in classes.c, by call ----------------------------------------------------------------- */
 
-/* Before the call: ipo_prepare_x keeps what it will overwrite; ipo_describe_x fills frame->sig from the arguments. */
+/* Work before the call: ipo_prepare_x stores the values that it overwrites; ipo_describe_x fills frame->sig from the
+ * arguments. */
 typedef void ipo_before_call(struct ipo_frame *frame, uintptr_t *args);
 /* After it: ipo_finish_x completes the record from the results. */
 typedef void ipo_after_call(struct ipo_frame *frame, const uintptr_t *args);

@@ -1,4 +1,4 @@
-/* Where a late rank's time goes: its stacks, sampled for some seconds, beside those of a rank that is not late. */
+/* Stacks of a late rank, sampled for some seconds, beside the stacks of a rank that is not late. */
 #pragma once
 
 #include "trace/summary/summary.h"

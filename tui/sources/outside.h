@@ -10,7 +10,7 @@
 enum { TUI_OUTSIDE_FRAMES = 64 };
 
 struct tui_outside_frame {
-    uint64_t address;    /* of the call under way, or of the next instruction */
+    uint64_t address;    /* address of the call under way, or of the next instruction */
     char function[120];  /* "main"; "" unknown */
     char where[120];     /* "app.c:17", else "libm.so.6" */
     bool is_system;      /* function of the C library or the compiler's runtime; below Python: one without lines */

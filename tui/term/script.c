@@ -102,7 +102,7 @@ static struct tui_event wait_for_script(void *data, int timeout_ms)
         } else if (strcmp(word, "screen") == 0) {
             fprintf(s->out, "---- %dx%d\n", s->shown.cols, s->shown.rows);
             tui_grid_write(&s->shown, s->out, strcmp(argument, "styles") == 0);
-            fflush(s->out); /* whoever writes the script may wait for it */
+            fflush(s->out); /* the writer of the script may wait for the screen */
         } else if (strcmp(word, "tick") == 0) {
             break;
         } else {

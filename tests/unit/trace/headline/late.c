@@ -101,7 +101,7 @@ static void root(bool in_turn, const char *says)
     expect("root", &p, false, "", says);
 }
 
-/* The same in a window of the run, of which the waits are known, but not the causes: rank 2 holds rank 0 up. */
+/* Tests a window of the run, with waits but without causes: rank 2 holds rank 0 up. */
 static void root_in_window(const char *says)
 {
     struct planted p = planted_begin("window", 4);

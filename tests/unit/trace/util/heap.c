@@ -29,7 +29,7 @@ static bool is_advised(uintptr_t at)
 
 int main(void)
 {
-    bool available = access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0; /* in this kernel */
+    bool available = access("/sys/kernel/mm/transparent_hugepage", F_OK) == 0; /* kernel has large pages */
     ana_pages_of_heap();
     for (int i = 0; i < 3; i++) {
         uintptr_t old = (uintptr_t)sbrk((intptr_t)(4 * LARGE_PAGE));

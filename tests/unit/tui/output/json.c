@@ -1,4 +1,4 @@
-/* Rows as text are the same rows as those that cJSON prints. */
+/* Compares rows as text with the rows that cJSON prints. */
 #include "tests/support/check.h"
 #include "tui/output/json.h"
 #include <stdlib.h>
