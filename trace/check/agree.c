@@ -1,16 +1,12 @@
 /* Agreement of the ranks of one collective. */
 #include "trace/check/check_impl.h"
+#include "trace/relations/partners.h"
 #include <inttypes.h>
 #include <string.h>
 
 #define CANDIDATES 64u /* ranks whose terms may be the majority's */
 
 enum difference { SAME, CALLS, ROOTS, OPERATIONS, TYPES, BYTES };
-
-static bool varies(const char *name)
-{
-    return strstr(name, "therv") || strstr(name, "tterv") || strstr(name, "toallv") || strstr(name, "toallw");
-}
 
 /* The length of a call's name without the ending of 64-bit counts. */
 static size_t core(const char *name)
@@ -33,21 +29,7 @@ static bool is_compared(const struct ana_act *act)
 /* The value that must be equal on all ranks; TRC_BYTES_UNKNOWN: nothing. */
 static uint64_t contribution(const struct ana_act *act)
 {
-    switch (trc_opclass_agreed(act->call->opclass)) {
-    case TRC_AGREED_SENT:
-        return act->sig.sent;
-    case TRC_AGREED_RECEIVED:
-        return act->sig.received;
-    case TRC_AGREED_LARGER:
-        return act->sig.sent > act->sig.received ? act->sig.sent : act->sig.received;
-    case TRC_AGREED_SENT_EACH:
-        return varies(act->call->name) ? TRC_BYTES_UNKNOWN : act->sig.sent;
-    case TRC_AGREED_RECV_EACH:
-        return varies(act->call->name) ? TRC_BYTES_UNKNOWN : act->sig.received;
-    case TRC_AGREED_NOTHING:
-        break;
-    }
-    return TRC_BYTES_UNKNOWN;
+    return ana_agreed_bytes(act->call, act->sig.sent, act->sig.received);
 }
 
 /* Whether the basic types differ of what both send, or both receive. */

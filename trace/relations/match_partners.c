@@ -111,3 +111,27 @@ void ana_partners_event(struct ana_match *match, const struct ana_event *event, 
     if (of[call].needs != LINKS)
         add_ends(match, event, identity, group, of[call].needs, true);
 }
+
+static bool has_counts_of_each(const char *name)
+{
+    return strstr(name, "therv") || strstr(name, "tterv") || strstr(name, "toallv") || strstr(name, "toallw");
+}
+
+uint64_t ana_agreed_bytes(const struct trc_call *call, uint64_t sent, uint64_t received)
+{
+    switch (trc_opclass_agreed(call->opclass)) {
+    case TRC_AGREED_SENT:
+        return sent;
+    case TRC_AGREED_RECEIVED:
+        return received;
+    case TRC_AGREED_LARGER:
+        return sent > received ? sent : received;
+    case TRC_AGREED_SENT_EACH:
+        return has_counts_of_each(call->name) ? TRC_BYTES_UNKNOWN : sent;
+    case TRC_AGREED_RECV_EACH:
+        return has_counts_of_each(call->name) ? TRC_BYTES_UNKNOWN : received;
+    case TRC_AGREED_NOTHING:
+        break;
+    }
+    return TRC_BYTES_UNKNOWN;
+}

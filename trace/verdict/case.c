@@ -66,3 +66,11 @@ const struct trc_sig *ana_last_call(const struct trc_file *file, uint32_t *threa
     }
     return found;
 }
+
+bool ana_group_misses(const struct ana_group *g, size_t index)
+{
+    for (size_t i = 0; i < g->missing_count; i++)
+        if (g->missing[i] == index)
+            return true;
+    return false;
+}

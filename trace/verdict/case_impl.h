@@ -229,6 +229,8 @@ void ana_rank_threads(struct ana_case *c, size_t index);
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
 /* Whether a thread of a rank is outside MPI, and its others all wait for messages from any source. */
 bool ana_only_listens(struct ana_case *c, size_t index);
+/* The call that a blocked rank is in, as a term of a fact. */
+struct ana_call ana_rank_call(struct ana_case *c, size_t index);
 
 /* model.c */
 /* Finds who can move on and who cannot, and the knots.  False: out of memory. */

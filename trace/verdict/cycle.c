@@ -44,11 +44,6 @@ static size_t circle_from(struct ana_case *c, size_t start, size_t *edges, size_
     return 0;
 }
 
-static struct ana_call call_of(struct ana_case *c, size_t index)
-{
-    return ana_waiting_call(ana_rank_waiting(c, index));
-}
-
 static bool waits_for_lock(const struct ana_case *c, const struct ana_waiting *p)
 {
     bool lock = false;
@@ -75,10 +70,10 @@ static void explain_circle(struct ana_case *c, const size_t *path, size_t n)
 {
     enum { MOST = 8 }; /* links that are shown */
     ANA_SUMMARY(c, ANA_SENTENCE_CIRCLE, .count = (int64_t)n, .circle = ana_ranks_at(path, n),
-                .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));
+                .who = ana_one_rank(path[0]), .call = ana_rank_call(c, path[0]));
     for (size_t i = 0; i < n && i < MOST; i++)
         ANA_FACT(c, ANA_SENTENCE_WAITS_FOR, .who = ana_one_rank(path[i]), .others = ana_one_rank(path[(i + 1) % n]),
-                 .call = call_of(c, path[i]));
+                 .call = ana_rank_call(c, path[i]));
 }
 
 /* Blames all ranks that are in one collective with this one. */
@@ -141,7 +136,7 @@ bool ana_find_cycle(struct ana_case *c)
     ana_case_blame_all(c, center == SIZE_MAX ? ana_ranks_at(path, n) : ana_one_rank(center));
     advise(c, path, n);
     if (n == 1)
-        ANA_SUMMARY(c, ANA_SENTENCE_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = call_of(c, path[0]));
+        ANA_SUMMARY(c, ANA_SENTENCE_WAITS_FOR_ITSELF, .who = ana_one_rank(path[0]), .call = ana_rank_call(c, path[0]));
     else if (!explain_orders(c, path, n))
         explain_circle(c, path, n);
     bool outside = false;

@@ -58,11 +58,6 @@ enum ana_sentence ana_signal_sentence(int number)
     return signal_of(number)->says;
 }
 
-static const struct trc_head *head_of(const struct ana_case *c, size_t index)
-{
-    return ana_case_head(c, index);
-}
-
 static bool is_sent_to_itself(const struct trc_head *head)
 {
     return head->end.sender && head->end.sender == head->pid;
@@ -73,55 +68,45 @@ static bool is_sent_to_itself(const struct trc_head *head)
 static bool is_the_only_one(const struct ana_case *c, size_t index)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (i != index && is_sent_to_itself(head_of(c, i)) &&
-            head_of(c, i)->end.signal == head_of(c, index)->end.signal)
+        if (i != index && is_sent_to_itself(ana_case_head(c, i)) &&
+            ana_case_head(c, i)->end.signal == ana_case_head(c, index)->end.signal)
             return false;
     return true;
 }
 
 static bool is_own_signal(const struct ana_case *c, size_t index)
 {
-    const struct trc_end *end = &head_of(c, index)->end;
+    const struct trc_end *end = &ana_case_head(c, index)->end;
     const struct signal *row = signal_of(end->signal);
-    if (is_sent_to_itself(head_of(c, index)))
+    if (is_sent_to_itself(ana_case_head(c, index)))
         return row->number && (row->cause != OUTSIDE || is_the_only_one(c, index));
     return row->cause != OUTSIDE && end->sender == 0;
 }
 
-/* Whether a file says by a stack only that its process crashed. */
-static bool has_crash_stack(const struct trc_file *file)
+int ana_crash_signal(const struct trc_file *file)
 {
     for (size_t i = 0; i < trc_stacks(file); i++)
         if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED && trc_stack(file, i)->def.signal)
-            return true;
-    return false;
+            return trc_stack(file, i)->def.signal;
+    return 0;
 }
 
-/* Whether the action that ended a process was the handler of a signal. */
-static bool is_in_handler(const struct ana_stack *stack, const struct trc_end *end)
+bool ana_signal_is_error(int number)
 {
-    return (stack && stack->reason == TRC_STACK_EXIT && stack->flags & TRC_STACK_IN_HANDLER) ||
-           (end->by != TRC_END_SIGNAL && end->signal); /* the stack may not have been taken in time */
+    return signal_of(number)->cause == ERROR;
 }
 
-int ana_handled_signal(struct ana_case *c, size_t index)
+/* Finds in whose handler a rank left by exit() and the like. */
+static void look_at_handler(struct ana_case *c, size_t index, struct ana_death *death)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
     const struct trc_end *end = &ana_case_head(c, index)->end;
-    if (!is_in_handler(stack, end))
-        return 0;
-    return stack && stack->reason == TRC_STACK_EXIT ? stack->signal : is_own_signal(c, index) ? end->signal : 0;
-}
-
-bool ana_left_in_handler(struct ana_case *c, size_t index)
-{
-    const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    return is_in_handler(stack, &ana_case_head(c, index)->end) && !ana_handled_signal(c, index);
-}
-
-bool ana_left_for_error(struct ana_case *c, size_t index)
-{
-    return signal_of(ana_handled_signal(c, index))->cause == ERROR;
+    const bool exits = stack && stack->reason == TRC_STACK_EXIT;
+    const bool in_handler = (exits && stack->flags & TRC_STACK_IN_HANDLER) ||
+                            (end->by != TRC_END_SIGNAL && end->signal); /* the stack may not have been taken in time */
+    if (in_handler)
+        death->handled = exits ? stack->signal : is_own_signal(c, index) ? end->signal : 0;
+    death->in_handler = in_handler && !death->handled;
 }
 
 /* Nobody waits any more for a rank in MPI_Finalize: its end is no cause. */
@@ -133,11 +118,11 @@ static bool finalizes(const struct ana_case *c, size_t index)
 
 /* Whether it left for others: in a signal's handler, or by the MPI library, which ends the process when its launcher is
  * gone: in a thread of its own, or in MPI_Finalize. */
-static bool was_made_to_leave(struct ana_case *c, size_t index)
+static bool was_made_to_leave(struct ana_case *c, size_t index, const struct ana_death *death)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    if (ana_left_in_handler(c, index) || !stack || stack->reason != TRC_STACK_EXIT)
-        return ana_left_in_handler(c, index);
+    if (death->in_handler || !stack || stack->reason != TRC_STACK_EXIT)
+        return death->in_handler;
     return ana_stack_is_library(stack) || (finalizes(c, index) && ana_stack_is_called_by_library(stack));
 }
 
@@ -188,18 +173,20 @@ struct ana_death ana_death_of(struct ana_case *c, size_t index)
 {
     const struct ana_rank *r = &c->members->process[index].rank;
     const struct trc_head *head = trc_head(r->file);
-    struct ana_death death = {ANA_END_NONE, ana_time_within(r->end_ns)};
+    struct ana_death death = {.how = ANA_END_NONE, .at_ns = ana_time_within(r->end_ns)};
+    bool left = head->flags & TRC_HEAD_EXITED || (head->end.by && head->end.by != TRC_END_SIGNAL);
+    if (r->state == ANA_RANK_ABORTED || (r->state == ANA_RANK_DEAD && left))
+        look_at_handler(c, index, &death);
     if (r->state != ANA_RANK_DEAD)
         return death;
-    bool left = head->flags & TRC_HEAD_EXITED || (head->end.by && head->end.by != TRC_END_SIGNAL);
     if (head->end.by == TRC_END_SIGNAL)
         death.how = is_own_signal(c, index) ? ANA_END_CRASHED : ANA_END_TOLD;
     else
-        death.how = left && head->end.by && was_made_to_leave(c, index) ? ANA_END_TOLD
-                    : left                     ? ana_left_for_error(c, index) ? ANA_END_CRASHED : ANA_END_LEFT
-                    : has_crash_stack(r->file) ? ANA_END_CRASHED
-                    : was_refused(r)           ? ANA_END_REFUSED
-                                               : ANA_END_VANISHED;
+        death.how = left && head->end.by && was_made_to_leave(c, index, &death) ? ANA_END_TOLD
+                    : left                      ? ana_signal_is_error(death.handled) ? ANA_END_CRASHED : ANA_END_LEFT
+                    : ana_crash_signal(r->file) ? ANA_END_CRASHED
+                    : was_refused(r)            ? ANA_END_REFUSED
+                                                : ANA_END_VANISHED;
     if (head->end.by)
         death.at_ns = ana_time_within(ana_clock_job_time(c->members->clock, index, head->end.ticks));
     else if (!ana_process_beats(head)) /* nothing tells when */
@@ -214,15 +201,29 @@ static bool would_have_noted(struct ana_case *c, size_t index)
     return ana_case_head(c, index)->end.watched >> (SIGTERM - 1) & 1;
 }
 
+/* Ends of some ranks in order of time: the first two and the last. */
+struct ends {
+    size_t n, first; /* first: SIZE_MAX: none */
+    int64_t first_ns, next_ns, last_ns;
+};
+static const struct ends no_ends = {0, SIZE_MAX, INT64_MAX, INT64_MAX, INT64_MIN};
+
+static void add_end(struct ends *ends, size_t index, int64_t at_ns)
+{
+    const bool first = at_ns < ends->first_ns;
+    ends->n++;
+    ends->next_ns = first ? ends->first_ns : ana_earlier(ends->next_ns, at_ns);
+    ends->first = first ? index : ends->first;
+    ends->first_ns = ana_earlier(ends->first_ns, at_ns);
+    ends->last_ns = at_ns > ends->last_ns ? at_ns : ends->last_ns;
+}
+
 /* Results of the walk over the ends. */
 struct walk {
-    size_t own, vanished; /* the earliest of each; SIZE_MAX none */
-    int64_t own_ns, vanished_ns, next_ns;
-    size_t seen; /* number of ranks that noted nothing, and which hpctop record saw end: */
-    size_t seen_first;
-    int64_t seen_ns, seen_next_ns, seen_last_ns;
-    size_t pipes;  /* number of ranks that SIGPIPE ended */
-    size_t before; /* number of ranks that clearly vanished before any rank was told to end */
+    struct ends all, own, vanished;
+    struct ends seen; /* of ranks that noted nothing, and which hpctop record saw end */
+    size_t pipes;     /* number of ranks that SIGPIPE ended */
+    size_t before;    /* number of ranks that clearly vanished before any rank was told to end */
 };
 
 static void note_told(struct ana_case *c, size_t index, int64_t at_ns, struct ana_deaths *d)
@@ -257,19 +258,6 @@ static int64_t lost_ns(const struct ana_case *c, size_t index)
     return at_ns;
 }
 
-/* Adds the end of a rank that noted nothing, if hpctop record saw it. */
-static void add_seen(const struct ana_case *c, size_t index, struct walk *w)
-{
-    const struct trc_end *end = &head_of(c, index)->end;
-    const int64_t at_ns = ana_time_within(ana_clock_job_time(c->members->clock, index, end->ticks));
-    if (end->by || !end->ticks)
-        return;
-    w->seen_next_ns = at_ns < w->seen_ns ? w->seen_ns : at_ns < w->seen_next_ns ? at_ns : w->seen_next_ns;
-    w->seen_last_ns = w->seen++ && at_ns < w->seen_last_ns ? w->seen_last_ns : at_ns;
-    w->seen_first = at_ns < w->seen_ns ? index : w->seen_first;
-    w->seen_ns = at_ns < w->seen_ns ? at_ns : w->seen_ns;
-}
-
 static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, struct walk *w)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -278,28 +266,17 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
             death.how = ANA_END_VANISHED; /* it is stopped, or silent */
         if (death.how == ANA_END_NONE || (!(of & ANA_OF_DEAD) && !c->rank[i].gone))
             continue;
-        d->gone++;
-        w->pipes += death.how == ANA_END_CRASHED && ended_by(c, i) == SIGPIPE;
-        d->first_ns = death.at_ns < d->first_ns ? death.at_ns : d->first_ns;
-        d->last_ns = death.at_ns > d->last_ns ? death.at_ns : d->last_ns;
-        if (death.how == ANA_END_VANISHED)
-            add_seen(c, i, w);
+        add_end(&w->all, i, death.at_ns);
+        const struct trc_end *end = &ana_case_head(c, i)->end;
+        w->pipes += death.how == ANA_END_CRASHED && end->signal == SIGPIPE;
+        if (death.how == ANA_END_VANISHED && !end->by && end->ticks)
+            add_end(&w->seen, i, ana_time_within(ana_clock_job_time(c->members->clock, i, end->ticks)));
         const int64_t lost = death.how == ANA_END_VANISHED || death.how == ANA_END_LEFT ? lost_ns(c, i) : INT64_MAX;
-        if (lost != INT64_MAX) {
-            d->lost = true;
-            note_told(c, i, lost, d);
-        } else if (death.how == ANA_END_TOLD) {
-            note_told(c, i, death.at_ns, d);
-        } else if (death.how == ANA_END_VANISHED && death.at_ns < w->vanished_ns) {
-            w->next_ns = w->vanished_ns;
-            w->vanished_ns = death.at_ns;
-            w->vanished = i;
-        } else if (death.how == ANA_END_VANISHED) {
-            w->next_ns = death.at_ns < w->next_ns ? death.at_ns : w->next_ns;
-        } else if (death.at_ns < w->own_ns) {
-            w->own_ns = death.at_ns;
-            w->own = i;
-        }
+        d->lost |= lost != INT64_MAX;
+        if (lost != INT64_MAX || death.how == ANA_END_TOLD)
+            note_told(c, i, lost != INT64_MAX ? lost : death.at_ns, d);
+        else
+            add_end(death.how == ANA_END_VANISHED ? &w->vanished : &w->own, i, death.at_ns);
     }
     for (size_t i = 0; i < c->count && d->told; i++) {
         struct ana_death death = ana_death_of(c, i);
@@ -313,7 +290,7 @@ static void walk_ends(struct ana_case *c, unsigned of, struct ana_deaths *d, str
  * so long that it is a hang.  Else they may have been killed one after the other, by a batch system or by hand. */
 static bool is_clear(const struct ana_deaths *d, const struct walk *w)
 {
-    int64_t ahead = w->next_ns - w->vanished_ns, together = d->last_ns - w->next_ns;
+    int64_t ahead = w->vanished.next_ns - w->vanished.first_ns, together = d->last_ns - w->vanished.next_ns;
     if (d->gone == 1)
         return true;
     if (d->gone > 3 && together <= BEATS_NS)
@@ -324,8 +301,8 @@ static bool is_clear(const struct ana_deaths *d, const struct walk *w)
 /* Returns by how much, in ns, one was seen to end before the others, if the launcher may have ended those for it; 0. */
 static int64_t seen_ahead(const struct ana_deaths *d, const struct walk *w)
 {
-    const int64_t ahead = w->seen_next_ns - w->seen_ns;
-    return !d->told && d->gone > 1 && w->seen == d->gone && ahead >= SEEN_NS && ahead < ANA_APART_NS ? ahead : 0;
+    const int64_t ahead = w->seen.next_ns - w->seen.first_ns;
+    return !d->told && d->gone > 1 && w->seen.n == d->gone && ahead >= SEEN_NS && ahead < ANA_APART_NS ? ahead : 0;
 }
 
 /* Whether SIGPIPE ended the main thread of a rank outside its calls: it wrote to a pipe of the program's own. */
@@ -339,38 +316,32 @@ static bool wrote_to_own_pipe(struct ana_case *c, size_t index)
 
 struct ana_deaths ana_deaths_find(struct ana_case *c, unsigned of)
 {
-    struct ana_deaths d = {
-        .first_ns = INT64_MAX, .last_ns = INT64_MIN, .told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
-    struct walk w = {.own = SIZE_MAX,
-                     .vanished = SIZE_MAX,
-                     .own_ns = INT64_MAX,
-                     .vanished_ns = INT64_MAX,
-                     .next_ns = INT64_MAX,
-                     .seen_ns = INT64_MAX,
-                     .seen_next_ns = INT64_MAX};
+    struct ana_deaths d = {.told_ns = INT64_MAX, .teller = SIZE_MAX, .first = SIZE_MAX};
+    struct walk w = {.all = no_ends, .own = no_ends, .vanished = no_ends, .seen = no_ends};
     walk_ends(c, of, &d, &w);
+    d.gone = w.all.n;
+    d.first_ns = w.all.first_ns;
+    d.last_ns = w.all.last_ns;
     d.ahead_ns = seen_ahead(&d, &w);
     d.in_turn = d.gone > 1 && ana_plus(d.last_ns, -d.first_ns) >= ANA_APART_NS;
-    bool own = w.own != SIZE_MAX;
     /* SIGPIPE in the MPI library: another rank, or the launcher, ended before. */
-    bool piped = own && ended_by(c, w.own) == SIGPIPE && !wrote_to_own_pipe(c, w.own);
+    bool piped = w.own.n && ended_by(c, w.own.first) == SIGPIPE && !wrote_to_own_pipe(c, w.own.first);
     bool vanished_before =
-        own && w.vanished != SIZE_MAX && ana_plus(w.own_ns, -w.vanished_ns) >= (piped ? 0 : ANA_APART_NS);
+        w.own.n && w.vanished.n && ana_plus(w.own.first_ns, -w.vanished.first_ns) >= (piped ? 0 : ANA_APART_NS);
     bool lost = piped && (d.teller_left || w.pipes > 1); /* the launcher: the MPI library of several has found that */
     for (size_t i = 0; lost && i < c->count; i++)
         if (ended_by(c, i) == SIGPIPE)
             note_told(c, i, ana_death_of(c, i).at_ns, &d);
-    if (own && w.own_ns <= d.told_ns && !vanished_before && !lost) {
-        d.first = w.own;
-        d.certain = ana_death_of(c, w.own).how != ANA_END_REFUSED;
-    } else if (d.told && w.before && (w.before == 1 || w.next_ns - w.vanished_ns >= ANA_APART_NS)) {
-        d.first =
-            d.lost || would_have_noted(c, w.vanished) ? w.vanished : SIZE_MAX; /* the others were told to end later */
-    } else if (d.ahead_ns >= FIRST_NS && d.ahead_ns >= STEADY * (w.seen_last_ns - w.seen_next_ns) &&
-               !finalizes(c, w.seen_first)) {
-        d.first = w.seen_first;
-    } else if (!d.told && w.vanished != SIZE_MAX && (c->live || is_clear(&d, &w))) {
-        d.first = finalizes(c, w.vanished) ? SIZE_MAX : w.vanished;
+    if (w.own.n && w.own.first_ns <= d.told_ns && !vanished_before && !lost) {
+        d.first = w.own.first;
+        d.certain = ana_death_of(c, d.first).how != ANA_END_REFUSED;
+    } else if (d.told && w.before && (w.before == 1 || w.vanished.next_ns - w.vanished.first_ns >= ANA_APART_NS)) {
+        d.first = d.lost || would_have_noted(c, w.vanished.first) ? w.vanished.first : SIZE_MAX; /* others were told */
+    } else if (d.ahead_ns >= FIRST_NS && d.ahead_ns >= STEADY * (w.seen.last_ns - w.seen.next_ns) &&
+               !finalizes(c, w.seen.first)) {
+        d.first = w.seen.first;
+    } else if (!d.told && w.vanished.n && (c->live || is_clear(&d, &w))) {
+        d.first = finalizes(c, w.vanished.first) ? SIZE_MAX : w.vanished.first;
     }
     return d;
 }

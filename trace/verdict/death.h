@@ -16,15 +16,15 @@ enum ana_end {
 struct ana_death {
     enum ana_end how;
     int64_t at_ns; /* job time; VANISHED: of its last heartbeat */
+    int handled;   /* the signal that it caused itself, and in whose handler it left by exit() and the like; 0: none */
+    bool in_handler; /* it did so in a handler of its own of a signal from outside */
 };
 /* Returns how a rank of the case ended. */
 struct ana_death ana_death_of(struct ana_case *c, size_t index);
-/* Whether a rank that left by exit() and the like did so in a handler of its own of a signal from outside. */
-bool ana_left_in_handler(struct ana_case *c, size_t index);
-/* Returns the signal in whose handler a rank left by exit() and the like, if it caused that signal itself; 0: none. */
-int ana_handled_signal(struct ana_case *c, size_t index);
-/* Whether that signal is an error: the rank crashed. */
-bool ana_left_for_error(struct ana_case *c, size_t index);
+/* Whether a process that this signal ended has crashed. */
+bool ana_signal_is_error(int number);
+/* The signal of a crash, by a stack in the file only; 0: none. */
+int ana_crash_signal(const struct trc_file *file);
 /* "SIGSEGV"; "a signal" for a number without a name. */
 const char *ana_signal_name(int number);
 /* The sentence on a process that this signal ended, and that caused it. */

@@ -31,13 +31,12 @@ bool ana_find_abort(struct ana_case *c)
     if (first == SIZE_MAX)
         return false;
     const struct ana_process *p = &c->members->process[first];
-    c->out->state = ANA_VERDICT_ABORTED;
-    c->out->id = ana_left_for_error(c, first) ? ANA_CLASS_DEAD : ANA_CLASS_EARLY_EXIT;
-    c->out->confidence = ANA_PROVEN;
+    const int handled = ana_death_of(c, first).handled;
+    ana_case_set(c, ANA_VERDICT_ABORTED, ana_signal_is_error(handled) ? ANA_CLASS_DEAD : ANA_CLASS_EARLY_EXIT,
+                 ANA_PROVEN);
     c->out->since_ns = c->members->end_ns - p->rank.end_ns;
     ANA_SUMMARY(c, ANA_SENTENCE_ABORTED, .who = ana_one_rank(first), .number = trc_head(p->rank.file)->abort_code,
                 .more = (int64_t)n - 1);
-    const int handled = ana_handled_signal(c, first);
     bool overflow;
     if (handled) {
         c->out->summary.name = ana_signal_name(handled);
@@ -110,11 +109,7 @@ static enum ana_sentence explain_left(const struct trc_end *end, const char *pla
 static int signal_of(const struct ana_case *c, size_t index)
 {
     const struct trc_file *file = ana_case_file(c, index);
-    int number = trc_head(file)->end.signal;
-    for (size_t i = 0; i < trc_stacks(file) && !number; i++)
-        if (trc_stack(file, i)->def.flags & TRC_STACK_CRASHED)
-            number = trc_stack(file, i)->def.signal;
-    return number;
+    return trc_head(file)->end.signal ? trc_head(file)->end.signal : ana_crash_signal(file);
 }
 
 static enum ana_sentence explain_how(struct ana_case *c, size_t index, const char *place, bool overflow)
@@ -126,14 +121,15 @@ static enum ana_sentence explain_how(struct ana_case *c, size_t index, const cha
         return ANA_SENTENCE_HELD_BY_SIGNAL;
     if (p->alive || (!p->by_pid && (c->live || p->rank.state == ANA_RANK_UNKNOWN)))
         return ANA_SENTENCE_SILENT;
-    switch (ana_death_of(c, index).how) {
+    const struct ana_death death = ana_death_of(c, index);
+    switch (death.how) {
     case ANA_END_CRASHED:
         return overflow ? ANA_SENTENCE_STACK_FULL : ana_signal_sentence(signal_of(c, index));
     case ANA_END_REFUSED:
         return ANA_SENTENCE_REFUSED;
     case ANA_END_LEFT:
-        return p->rank.inside && !ana_handled_signal(c, index) ? ANA_SENTENCE_ENDED_BY_MPI
-                                                               : explain_left(&trc_head(p->rank.file)->end, place);
+        return p->rank.inside && !death.handled ? ANA_SENTENCE_ENDED_BY_MPI
+                                                : explain_left(&trc_head(p->rank.file)->end, place);
     default:
         return ANA_SENTENCE_GONE;
     }
@@ -216,7 +212,7 @@ static void explain_gone(struct ana_case *c, size_t first)
     fact.call = last_call(c, first, &fact.other_call);
     fact.others = others_gone(c, first);
     fact.name = fact.id == ANA_SENTENCE_ENDED_BY_MPI ? error_words(c, end) : ana_signal_name(signal_of(c, first));
-    fact.more = ana_handled_signal(c, first);
+    fact.more = ana_death_of(c, first).handled;
     c->out->summary = fact;
     if (all_left_alike(c, &fact, first))
         say_all_left(c);

@@ -6,12 +6,13 @@
 
 #define IN_TURNS_NS 1000000000 /* polls of one loop end within this of each other */
 
-static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_dependency_kind kind,
-                           const struct trc_sig *sig, uint64_t sequence, int64_t begin_ns)
+/* Returns the new dependency; NULL: out of memory. */
+static struct ana_dependency *add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_dependency_kind kind,
+                                             const struct trc_sig *sig, uint64_t sequence, int64_t begin_ns)
 {
     if (!ana_grow(&c->dependency, c->dependencies, &c->dependency_room, sizeof *c->dependency)) {
         c->memory = true;
-        return;
+        return NULL;
     }
     bool in = kind == ANA_DEPENDENCY_MESSAGE;
     const struct trc_comm *comm = trc_comm(ana_case_file(c, p->index), sig->comm);
@@ -27,6 +28,7 @@ static void add_dependency(struct ana_case *c, struct ana_waiting *p, enum ana_d
                                                                .met = -1,
                                                                .near_tag = TRC_TAG_NONE};
     p->dependencies++;
+    return &c->dependency[c->dependencies - 1];
 }
 
 /* Drops the dependencies: they are not known, or the operation depends on nobody. */
@@ -39,17 +41,14 @@ static void drop_dependencies(struct ana_case *c, struct ana_waiting *p)
 static void add_request(struct ana_case *c, struct ana_waiting *p, const struct ana_open_request *r)
 {
     uint32_t flags = r->sig.flags;
-    if (flags & TRC_SIG_P2P_OUT)
-        add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, &r->sig, 0, r->begin_ns);
-    if (flags & TRC_SIG_P2P_OUT && !c->memory)
-        c->dependency[c->dependencies - 1].started = true;
+    struct ana_dependency *d = NULL;
+    if (flags & TRC_SIG_P2P_OUT && (d = add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, &r->sig, 0, r->begin_ns)))
+        d->started = true;
     if (flags & TRC_SIG_P2P_IN && r->call->opclass != TRC_OP_MPROBE)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, &r->sig, 0, r->begin_ns);
-    if (flags & TRC_SIG_COLL) {
-        add_dependency(c, p, ANA_DEPENDENCY_COLLECTIVE, &r->sig, r->sequence, r->begin_ns);
-        if (!c->memory)
-            c->dependency[c->dependencies - 1].request = r;
-    }
+    if (flags & TRC_SIG_COLL &&
+        (d = add_dependency(c, p, ANA_DEPENDENCY_COLLECTIVE, &r->sig, r->sequence, r->begin_ns)))
+        d->request = r;
 }
 
 static bool overlap(const struct ana_held_lock *a, const struct ana_held_lock *b)
@@ -84,11 +83,11 @@ static void add_lock(struct ana_case *c, struct ana_waiting *p, int32_t holder, 
 {
     struct trc_sig sig = *p->sig;
     sig.peer = holder;
-    add_dependency(c, p, ANA_DEPENDENCY_LOCK, &sig, 0, p->since_ns);
-    if (!c->memory) {
-        c->dependency[c->dependencies - 1].target = target;
-        c->dependency[c->dependencies - 1].shared = held->shared;
-        c->dependency[c->dependencies - 1].site = held->site;
+    struct ana_dependency *d = add_dependency(c, p, ANA_DEPENDENCY_LOCK, &sig, 0, p->since_ns);
+    if (d) {
+        d->target = target;
+        d->shared = held->shared;
+        d->site = held->site;
     }
 }
 
@@ -127,9 +126,9 @@ static bool add_epoch(struct ana_case *c, struct ana_waiting *p)
     for (size_t i = 0; in_epoch && i < n; i++) {
         struct trc_sig other = *p->sig;
         other.peer = lacking[i];
-        add_dependency(c, p, ANA_DEPENDENCY_EPOCH, &other, 0, p->since_ns);
-        if (!c->memory)
-            c->dependency[c->dependencies - 1].completes = ana_epoch_call_of(p->call) == ANA_EPOCH_WAIT;
+        struct ana_dependency *d = add_dependency(c, p, ANA_DEPENDENCY_EPOCH, &other, 0, p->since_ns);
+        if (d)
+            d->completes = ana_epoch_call_of(p->call) == ANA_EPOCH_WAIT;
     }
     return in_epoch;
 }
@@ -225,10 +224,10 @@ void ana_waiting_dependencies(struct ana_case *c, struct ana_waiting *p)
         add_locks(c, p);
     if (needs & REQUESTS)
         add_requests(c, p);
-    if (needs & RECEIVER && out)
-        add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, sig, 0, p->since_ns);
-    if (needs & RECEIVER && out && in && !c->memory)
-        c->dependency[c->dependencies - 1].half = true;
+    struct ana_dependency *sent =
+        needs & RECEIVER && out ? add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, sig, 0, p->since_ns) : NULL;
+    if (sent)
+        sent->half = in;
     if (needs & MESSAGE && in)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, sig, 0, p->since_ns);
     if (p->kind == ANA_WAITING_POLL && !p->spins)

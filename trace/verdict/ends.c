@@ -110,9 +110,7 @@ static bool settle_start(struct ana_case *c, enum ana_verdict_class id, int64_t 
 {
     if (!ana_case_starting(c))
         return ana_case_settle(c, id, ANA_LIKELY, lasted_ns);
-    c->out->state = ANA_VERDICT_WAITING;
-    c->out->id = id;
-    c->out->confidence = ANA_POSSIBLE;
+    ana_case_set(c, ANA_VERDICT_WAITING, id, ANA_POSSIBLE);
     c->out->since_ns = lasted_ns;
     return lasted_ns >= EARLY_NS;
 }
@@ -218,8 +216,7 @@ bool ana_find_alone(struct ana_case *c)
     }
     if (c->count < 2)
         return false;
-    c->out->state = ANA_VERDICT_UNKNOWN;
-    c->out->confidence = ANA_LIKELY;
+    ana_case_set(c, ANA_VERDICT_UNKNOWN, ANA_CLASS_NONE, ANA_LIKELY);
     ANA_SUMMARY(c, ANA_SENTENCE_ALONE, .count = (int64_t)c->count, .name = c->members->mpi);
     ANA_FACT(c, ANA_SENTENCE_KNOWS_NOBODY);
     ANA_NEXT(c, ANA_SENTENCE_NEXT_LAUNCHER);

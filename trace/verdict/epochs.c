@@ -15,6 +15,15 @@ struct count {
     uint32_t calls[ANA_EPOCH_CALLS];
 };
 
+static void add_call(struct ana_case *c, struct ana_epochs *epochs, uint64_t window, size_t other,
+                     enum ana_epoch_call call)
+{
+    struct count *count = ana_map_add(&epochs->counts, window, other, 0);
+    c->memory |= !count;
+    if (count)
+        count->calls[call]++;
+}
+
 static void count_record(struct ana_case *c, size_t index, struct ana_epochs *epochs, const struct trc_record *rec)
 {
     struct trc_file *file = ana_case_file(c, index);
@@ -27,18 +36,10 @@ static void count_record(struct ana_case *c, size_t index, struct ana_epochs *ep
     const struct trc_comm *comm = trc_comm(file, sig->comm);
     const struct trc_ranks *group = comm && sig->tag > 0 ? trc_ranks(file, (uint32_t)sig->tag) : NULL;
     epochs->known &= group != NULL;
-    uint64_t *begun = ana_map_add(&epochs->begun, ana_comm_identity(c->job, index, comm), call, 0);
-    c->memory |= !begun;
-    if (begun)
-        (*begun)++;
-    for (uint32_t i = 0; group && i < group->n; i++) {
-        size_t other = ana_partner(c->job, index, comm, group->rank[i]);
-        struct count *count =
-            ana_map_add(&epochs->counts, ana_comm_identity(c->job, index, comm), other == SIZE_MAX ? 0 : other + 1, 0);
-        c->memory |= !count;
-        if (count)
-            count->calls[call]++;
-    }
+    const uint64_t window = ana_comm_identity(c->job, index, comm);
+    add_call(c, epochs, window, ANA_ALL_PARTNERS, call);
+    for (uint32_t i = 0; group && i < group->n; i++)
+        add_call(c, epochs, window, ana_partner(c->job, index, comm, group->rank[i]), call);
 }
 
 static void read_events(struct ana_case *c, size_t index, struct ana_epochs *epochs)
@@ -66,7 +67,6 @@ static struct ana_epochs *read_epochs(struct ana_case *c, size_t index)
         return NULL;
     }
     ana_map_init(&epochs->counts, sizeof(struct count));
-    ana_map_init(&epochs->begun, sizeof(uint64_t));
     epochs->progress = p->progress;
     epochs->known = ana_case_events_known(c, index) && !trc_misses_events(head);
     if (epochs->known)
@@ -79,7 +79,6 @@ void ana_epochs_free(struct ana_epochs *epochs)
     if (!epochs)
         return;
     ana_map_free(&epochs->counts);
-    ana_map_free(&epochs->begun);
     free(epochs);
 }
 
@@ -99,19 +98,12 @@ static const struct ana_epochs *epochs_of(struct ana_case *c, size_t index)
     return known->epochs;
 }
 
-int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum ana_epoch_call call)
-{
-    const struct ana_epochs *epochs = epochs_of(c, index);
-    const uint64_t *begun = epochs && epochs->known ? ana_map_find(&epochs->begun, window, call, 0) : NULL;
-    return begun ? (int64_t)*begun : 0;
-}
-
 int64_t ana_epoch_calls(struct ana_case *c, size_t index, uint64_t window, size_t other, enum ana_epoch_call call)
 {
     const struct ana_epochs *epochs = epochs_of(c, index);
     if (!epochs || !epochs->known)
         return -1;
-    const struct count *count = ana_map_find(&epochs->counts, window, other + 1, 0);
+    const struct count *count = ana_map_find(&epochs->counts, window, other, 0);
     return count ? count->calls[call] : 0;
 }
 

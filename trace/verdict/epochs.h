@@ -8,14 +8,13 @@
 
 /* The calls of one rank that begin and end epochs of groups. */
 struct ana_epochs {
-    struct ana_map counts, begun; /* keyed by window and partner; by window and call, uint64_t */
-    bool known;                   /* all epoch calls are in the file, with their groups */
-    uint64_t progress;            /* process's progress at the last reading: calls are read again once it has got on */
+    struct ana_map counts; /* keyed by window and partner */
+    bool known;            /* all epoch calls are in the file, with their groups */
+    uint64_t progress;     /* process's progress at the last reading: calls are read again once it has got on */
 };
-/* Number of calls of a kind on a window with `other` in the group; -1: not known. */
+#define ANA_ALL_PARTNERS (SIZE_MAX - 1)
+/* Number of calls of a kind on a window with `other` in the group, or of all; -1: not known. */
 int64_t ana_epoch_calls(struct ana_case *c, size_t index, uint64_t window, size_t other, enum ana_epoch_call call);
-/* Number of calls of a kind that a rank has made on a window, as far as is known. */
-int64_t ana_epochs_begun(struct ana_case *c, size_t index, uint64_t window, enum ana_epoch_call call);
 /* The world ranks, `max` at most, whose part of its epoch an operation lacks.  *n 0: nobody's, or that is not known.
  * False: it waits in no epoch of a group. */
 bool ana_epoch_dependencies(struct ana_case *c, struct ana_waiting *waiting, int32_t *lacking, size_t max, size_t *n);

@@ -9,6 +9,13 @@ struct ana_stored {
     struct ana_stored *before;
 };
 
+void ana_case_set(struct ana_case *c, enum ana_verdict_state state, enum ana_verdict_class id, enum ana_confidence sure)
+{
+    c->out->state = state;
+    c->out->id = id;
+    c->out->confidence = sure;
+}
+
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns)
 {
     /* One sample of a running job proves nothing. */
@@ -16,9 +23,7 @@ bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_con
         confidence = ANA_LIKELY;
     if (lasted_ns < (confidence == ANA_PROVEN ? c->rules.proof_ns : c->rules.hang_ns))
         return false;
-    c->out->state = ANA_VERDICT_HUNG;
-    c->out->id = id;
-    c->out->confidence = confidence;
+    ana_case_set(c, ANA_VERDICT_HUNG, id, confidence);
     c->out->since_ns = lasted_ns;
     return true;
 }

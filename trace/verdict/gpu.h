@@ -93,5 +93,5 @@ void ana_gpu_explain_unmatched(struct ana_case *c, const struct ana_gpu *gpu, co
 /* gpu_find.c: a fact about a collective or message; the finding's culprits name the ranks. */
 struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *meet,
                              enum ana_sentence id);
-/* gpu_find.c: writes the ranks that wait in it to gpu->room, each once; returns how many. */
-size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
+/* gpu_find.c: writes the ranks that wait in it, or whose kernel runs, to gpu->room, each once; returns how many. */
+size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *meet, bool started);

@@ -42,11 +42,12 @@ static void add_rank(struct ana_gpu *gpu, size_t *n, size_t index)
         gpu->room[(*n)++] = index;
 }
 
-size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m, bool started)
 {
     size_t n = 0;
     for (size_t i = m->first; i < m->first + m->count; i++)
-        add_rank(gpu, &n, gpu->wait[i].index);
+        if (!started || gpu->wait[i].op->state == TRC_GPU_STARTED)
+            add_rank(gpu, &n, gpu->wait[i].index);
     return n;
 }
 
@@ -97,9 +98,7 @@ static bool find_error(struct ana_case *c, struct ana_gpu *gpu)
         first.comm = gpu->meet[0].comm;
     }
     if (!stuck) {
-        c->out->state = ANA_VERDICT_ABORTED;
-        c->out->id = ANA_CLASS_DEVICE;
-        c->out->confidence = ANA_LIKELY;
+        ana_case_set(c, ANA_VERDICT_ABORTED, ANA_CLASS_DEVICE, ANA_LIKELY);
         ana_case_blame_all(c, ana_ranks_at(gpu->room, errors));
     }
     explain(c, first, ANA_SENTENCE_DEVICE_ERROR_NEXT);
@@ -196,7 +195,7 @@ static struct ana_fact missing_fact(struct ana_case *c, const struct ana_gpu *gp
     } else if (a->left) {
         fact.id = ANA_SENTENCE_DEVICE_GIVEN_UP;
     } else if (m->missing_count == 1 && ana_rank_waiting(c, m->missing[0])) {
-        fact.other_call = ana_waiting_call(ana_rank_waiting(c, m->missing[0]));
+        fact.other_call = ana_rank_call(c, m->missing[0]);
     }
     return fact;
 }
@@ -265,7 +264,7 @@ static bool find_inside(struct ana_case *c, struct ana_gpu *gpu, const struct an
     for (size_t i = m->first; i < m->first + m->count; i++)
         if (c->rank[gpu->wait[i].index].moved || gpu->wait[i].op->state != TRC_GPU_STARTED)
             return false;
-    size_t n = some ? ana_gpu_waiting_in(gpu, m) : 0;
+    size_t n = some ? ana_gpu_waiting_in(gpu, m, false) : 0;
     if (!settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
     struct ana_fact fact = ana_gpu_fact(c, gpu, m, some ? ANA_SENTENCE_DEVICE_NOT_OUT : ANA_SENTENCE_DEVICE_INSIDE);

@@ -28,7 +28,7 @@ static bool judge_hosts(struct ana_case *c, struct ana_gpu *gpu, const struct an
     if (hosts == 0 || !ana_case_settle(c, message ? ANA_CLASS_UNMATCHED : ANA_CLASS_CYCLE, ANA_LIKELY, m->lasted_ns))
         return false;
     struct ana_ranks others = ana_case_ranks(c, gpu->room, hosts);
-    size_t n = ana_gpu_waiting_in(gpu, m);
+    size_t n = ana_gpu_waiting_in(gpu, m, false);
     if (n <= hosts)
         ana_case_blame_all(c, ana_ranks_at(gpu->room, n));
     if (n >= hosts)
@@ -41,7 +41,7 @@ static bool judge_hosts(struct ana_case *c, struct ana_gpu *gpu, const struct an
     fact.who = ana_case_ranks(c, gpu->room, n);
     fact.others = others;
     if (others.n)
-        fact.other_call = ana_waiting_call(ana_rank_waiting(c, others.index[0]));
+        fact.other_call = ana_rank_call(c, others.index[0]);
     c->out->summary = fact;
     ANA_NEXT(c, ANA_SENTENCE_DEVICE_AND_HOST_NEXT);
     return true;
@@ -77,10 +77,7 @@ static size_t find_circle(const struct ana_case *c, const struct ana_gpu *gpu, s
 /* Adds the ranks in an operation of a circle: its kernel runs there. */
 static void add_running(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    size_t n = 0;
-    for (size_t i = m->first; i < m->first + m->count; i++)
-        if (gpu->wait[i].op->state == TRC_GPU_STARTED && (n == 0 || gpu->room[n - 1] != gpu->wait[i].index))
-            gpu->room[n++] = gpu->wait[i].index;
+    size_t n = ana_gpu_waiting_in(gpu, m, true);
     struct ana_fact fact = ana_gpu_fact(c, gpu, m, ANA_SENTENCE_DEVICE_IN);
     fact.who = ana_case_ranks(c, gpu->room, n);
     if (n && c->out->facts < 4)

@@ -11,15 +11,10 @@ enum { CALL, COUNT, TYPE, ROOT, OPERATION };
 /* "ncclBcast" and "ncclBroadcastConfig" are "ncclBroadcast". */
 static uint64_t call_of(const char *name)
 {
-    char core[64];
     size_t n = strlen(name), end = sizeof "Config" - 1;
     if (strcmp(name, "ncclBcast") == 0)
         return ana_hash_text("ncclBroadcast");
-    n -= n > end && strcmp(name + n - end, "Config") == 0 ? end : 0;
-    n = n < sizeof core ? n : sizeof core - 1;
-    memcpy(core, name, n);
-    core[n] = 0;
-    return ana_hash_text(core);
+    return ana_hash(name, n > end && strcmp(name + n - end, "Config") == 0 ? n - end : n);
 }
 
 /* A reduction that the program made has a number of the rank's own. */

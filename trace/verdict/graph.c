@@ -118,23 +118,28 @@ void ana_graph_solve(struct ana_graph *g)
 
 /* ---- knots ------------------------------------------------------------------------------------------------------ */
 
+/* Tarjan's numbers of a node. */
+struct visit {
+    uint32_t number, low; /* number 0: not visited */
+    uint32_t edge;        /* next edge to follow */
+    bool on_stack;
+    bool leaves; /* open part: it waits for another part; closed part: it holds ranks, or waits for others */
+};
+
 struct walk {
     struct ana_graph *g;
-    uint32_t *number, *low; /* Tarjan's numbers by node; number 0: not visited */
+    struct visit *visit; /* by node */
     uint32_t visited;
-    uint32_t *stack, *path, *edge; /* open nodes; the path to where it is; the next edge of each node on the path */
+    uint32_t *stack, *path; /* open nodes; the path to where it is */
     size_t stacked, depth;
-    uint8_t *on_stack;
-    uint8_t *leaves; /* flag of an open part's node: it waits for another part; of a closed part: it holds ranks */
 };
 
 static void enter(struct walk *w, uint32_t node)
 {
-    w->number[node] = w->low[node] = ++w->visited;
+    w->visited++;
+    w->visit[node] = (struct visit){w->visited, w->visited, w->g->node[node].first, true, false};
     w->stack[w->stacked++] = node;
-    w->on_stack[node] = 1;
-    w->path[w->depth] = node;
-    w->edge[w->depth++] = w->g->node[node].first;
+    w->path[w->depth++] = node;
 }
 
 static bool counts(const struct ana_graph *g, size_t node)
@@ -151,14 +156,14 @@ static void close_part(struct walk *w, uint32_t first)
     uint32_t node;
     do {
         node = w->stack[--from];
-        leaves |= w->leaves[node];
+        leaves |= w->visit[node].leaves;
         ranks |= counts(g, node);
     } while (node != first);
     uint32_t knot = ranks && !leaves ? ++g->knots : 0;
     for (size_t i = from; i < w->stacked; i++) {
         node = w->stack[i];
-        w->on_stack[node] = 0;
-        w->leaves[node] = ranks || leaves;
+        w->visit[node].on_stack = false;
+        w->visit[node].leaves = ranks || leaves;
         g->knot[node] = knot;
     }
     w->stacked = from;
@@ -167,19 +172,20 @@ static void close_part(struct walk *w, uint32_t first)
 /* Follows one edge.  False: the node has no more. */
 static bool follow(struct walk *w)
 {
-    uint32_t at = w->path[w->depth - 1], edge = w->edge[w->depth - 1];
-    if (!edge)
+    struct visit *at = &w->visit[w->path[w->depth - 1]];
+    if (!at->edge)
         return false;
-    w->edge[w->depth - 1] = w->g->edge[edge].next;
-    uint32_t to = w->g->edge[edge].to;
+    uint32_t to = w->g->edge[at->edge].to;
+    at->edge = w->g->edge[at->edge].next;
     if (w->g->node[to].moves || w->g->node[to].removed)
         return true;
-    if (!w->number[to])
+    const struct visit *other = &w->visit[to];
+    if (!other->number)
         enter(w, to);
-    else if (w->on_stack[to])
-        w->low[at] = w->number[to] < w->low[at] ? w->number[to] : w->low[at];
+    else if (other->on_stack)
+        at->low = other->number < at->low ? other->number : at->low;
     else
-        w->leaves[at] |= w->leaves[to];
+        at->leaves |= other->leaves;
     return true;
 }
 
@@ -189,43 +195,36 @@ static void walk_from(struct walk *w, uint32_t start)
     while (w->depth) {
         if (follow(w))
             continue;
-        uint32_t at = w->path[--w->depth], above = w->depth ? w->path[w->depth - 1] : at;
-        bool part = w->low[at] == w->number[at];
+        const uint32_t node = w->path[--w->depth];
+        struct visit *at = &w->visit[node], *above = w->depth ? &w->visit[w->path[w->depth - 1]] : at;
+        bool part = at->low == at->number;
         if (part)
-            close_part(w, at);
+            close_part(w, node);
         if (part && w->depth)
-            w->leaves[above] |= w->leaves[at];
-        else if (w->low[at] < w->low[above])
-            w->low[above] = w->low[at];
+            above->leaves |= at->leaves;
+        else if (at->low < above->low)
+            above->low = at->low;
     }
 }
 
 void ana_graph_find_knots(struct ana_graph *g)
 {
     size_t n = g->nodes + 1;
-    uint32_t *numbers = calloc(n, 5 * sizeof *numbers);
-    uint8_t *marks = calloc(n, 2);
-    uint32_t *knot = realloc(g->knot, n * sizeof *knot);
-    g->memory |= !numbers || !marks || !knot;
+    struct visit *visit = calloc(n, sizeof *visit);
+    uint32_t *room = calloc(n, 2 * sizeof *room), *knot = realloc(g->knot, n * sizeof *knot);
+    g->memory |= !visit || !room || !knot;
     if (knot) {
         g->knot = knot;
         memset(knot, 0, n * sizeof *knot);
     }
-    if (numbers && marks && knot) {
-        struct walk w = {.g = g,
-                         .number = numbers,
-                         .low = numbers + n,
-                         .stack = numbers + 2 * n,
-                         .path = numbers + 3 * n,
-                         .edge = numbers + 4 * n,
-                         .on_stack = marks,
-                         .leaves = marks + n};
+    if (visit && room && knot) {
+        struct walk w = {.g = g, .visit = visit, .stack = room, .path = room + n};
         for (size_t i = 0; i < g->nodes; i++)
-            if (counts(g, i) && !g->node[i].moves && !g->node[i].removed && !w.number[i])
+            if (counts(g, i) && !g->node[i].moves && !g->node[i].removed && !visit[i].number)
                 walk_from(&w, (uint32_t)i);
     }
-    free(numbers);
-    free(marks);
+    free(visit);
+    free(room);
 }
 
 static int by_number(const void *a, const void *b)

@@ -8,7 +8,8 @@
 #define LOOKED_AT 256u      /* culprits whose files are read at each look, whatever digests say */
 #define LEAST_NS  200000000 /* between two looks */
 
-struct ana_judgement *ana_judgement_new(void)
+/* Makes the knowledge of a job kept from one verdict to the next; NULL: out of memory. */
+static struct ana_judgement *judgement_new(void)
 {
     struct ana_judgement *judgement = calloc(1, sizeof *judgement);
     if (judgement)
@@ -16,7 +17,7 @@ struct ana_judgement *ana_judgement_new(void)
     return judgement;
 }
 
-void ana_judgement_free(struct ana_judgement *judgement)
+static void judgement_free(struct ana_judgement *judgement)
 {
     if (!judgement)
         return;
@@ -92,7 +93,8 @@ int64_t ana_job_due(const struct ana_job *job)
     return due_ns > least_ns ? due_ns : least_ns;
 }
 
-void ana_verdict_refreshed(struct ana_job *job)
+/* Adds a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
+static void refreshed(struct ana_job *job)
 {
     struct ana_members *members = ana_job_members(job);
     ana_samples_add(job);
@@ -101,4 +103,11 @@ void ana_verdict_refreshed(struct ana_job *job)
         members->state = ANA_HUNG;
     for (size_t i = 0; verdict && i < verdict->culprits && i < LOOKED_AT; i++)
         trc_want(members->process[verdict->culprit[i]].rank.file);
+}
+
+void ana_verdict_enter(struct ana_upper *upper)
+{
+    upper->judgement_new = judgement_new;
+    upper->judgement_free = judgement_free;
+    upper->refreshed = refreshed;
 }

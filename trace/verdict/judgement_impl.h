@@ -67,8 +67,3 @@ void ana_verdict_free(struct ana_verdict *verdict); /* its contents */
 struct ana_known *ana_known_of(const struct ana_case *c, size_t index);
 /* Frees the data of all ranks. */
 void ana_known_forget(struct ana_judgement *judgement);
-/* judgement.c: makes the knowledge of a job kept from one verdict to the next; NULL: out of memory. */
-struct ana_judgement *ana_judgement_new(void);
-void ana_judgement_free(struct ana_judgement *judgement); /* NULL is none */
-/* Adds a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
-void ana_verdict_refreshed(struct ana_job *job);

@@ -13,11 +13,6 @@ struct place {
     int64_t least_ns, most_ns;
 };
 
-static bool has_heart(const struct ana_case *c, size_t index)
-{
-    return ana_process_beats(ana_case_head(c, index));
-}
-
 int64_t ana_still_ns(struct ana_case *c, size_t index, const char **call)
 {
     const struct ana_process *p = &c->members->process[index];
@@ -46,8 +41,8 @@ static void explain_places(struct ana_case *c)
     for (size_t i = 0; i < c->count; i++) {
         const char *call;
         int64_t stood = ana_still_ns(c, i, &call);
-        bool known =
-            c->members->process[i].rank.state == ANA_RANK_DEAD && has_heart(c, i) && !c->members->process[i].rank.off;
+        bool known = c->members->process[i].rank.state == ANA_RANK_DEAD && ana_process_beats(ana_case_head(c, i)) &&
+                     !c->members->process[i].rank.off;
         struct place *p = known ? place_of(place, &n, call) : NULL;
         if (p && !p->index)
             p->index = ana_case_room(c);
@@ -76,7 +71,7 @@ static void explain_told(struct ana_case *c, const struct ana_deaths *d, struct 
         fact->count = (int64_t)d->told;
         fact->of = d->told == c->count;
     } else {
-        fact->id = ana_left_in_handler(c, d->teller) ? ANA_SENTENCE_LEFT_IN_HANDLER : ANA_SENTENCE_ENDED_BY_LIBRARY;
+        fact->id = ana_death_of(c, d->teller).in_handler ? ANA_SENTENCE_LEFT_IN_HANDLER : ANA_SENTENCE_ENDED_BY_LIBRARY;
         fact->number = end->code;
         fact->name = piped ? "SIGPIPE" : NULL;
     }
@@ -96,7 +91,7 @@ static void explain_silent(struct ana_case *c)
 static bool have_beaten(const struct ana_case *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (has_heart(c, i))
+        if (ana_process_beats(ana_case_head(c, i)))
             return true;
     return false;
 }
@@ -133,17 +128,14 @@ static void explain_exited(struct ana_case *c, const struct ana_deaths *d, size_
 void ana_explain_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)
 {
     const size_t exited = d->told && !d->teller_left ? find_exited(c, d) : SIZE_MAX;
-    c->out->state = ANA_VERDICT_ABORTED;
-    c->out->id = ANA_CLASS_KILLED;
-    c->out->confidence = confidence;
+    ana_case_set(c, ANA_VERDICT_ABORTED, ANA_CLASS_KILLED, confidence);
     c->out->since_ns = 0;
     if (exited != SIZE_MAX) {
         explain_exited(c, d, exited);
         return;
     }
     if (ana_explain_killed_at_start(c)) {
-        c->out->id = ANA_CLASS_MISSING;
-        c->out->confidence = ANA_POSSIBLE;
+        ana_case_set(c, ANA_VERDICT_ABORTED, ANA_CLASS_MISSING, ANA_POSSIBLE);
         return;
     }
     struct ana_fact fact = {.count = (int64_t)d->gone, .of = d->gone == c->count};

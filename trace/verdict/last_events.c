@@ -11,20 +11,6 @@
 #define GAPS_LEAST  20u /* fewer tell nothing of what a rank usually does between calls */
 #define FLAG_BYTES  16u /* an access to a window that moves no more may look at a flag, or try a lock */
 
-/* Starts of one thread that were seen, by number from `base` on. */
-struct starts {
-    uint64_t base;
-    bool based;
-    size_t count, room;
-    struct ana_open_request *request;
-};
-
-/* A completion: which start it ends. */
-struct ending {
-    uint32_t thread;
-    uint64_t number;
-};
-
 /* An MPI_Cancel: of a request with this partner and tag. */
 struct cancel {
     struct trc_sig sig;
@@ -38,9 +24,7 @@ struct reading {
     uint32_t thread;
     size_t first_collective; /* first collective of this thread */
     int64_t end_ns;          /* end of its last event; INT64_MIN: none yet */
-    struct starts *starts;   /* by thread */
-    struct ending *ending;
-    size_t endings, room;
+    struct ana_map requests; /* (thread, number) -> struct ana_open_request */
     struct cancel *cancel;
     size_t cancels, cancel_room;
 };
@@ -50,36 +34,31 @@ static int64_t time_of(const struct reading *r, uint64_t ticks)
     return ana_time_within(ana_clock_job_time(r->c->members->clock, r->index, ticks));
 }
 
-static void note_start(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
+/* The request of a record; NULL: it has none, or out of memory. */
+static struct ana_open_request *request_of(struct reading *r, uint32_t thread, uint64_t number)
 {
-    struct starts *s = &r->starts[r->thread];
-    if (!s->based) {
-        s->based = true;
-        s->base = rec->request;
-    }
-    if (rec->request != s->base + s->count || !ana_grow(&s->request, s->count, &s->room, sizeof *s->request)) {
-        r->c->memory |= rec->request == s->base + s->count;
-        return;
-    }
-    s->request[s->count++] = (struct ana_open_request){.sig = *rec->sig,
-                                                       .call = call,
-                                                       .thread = r->thread,
-                                                       .number = rec->request,
-                                                       .sequence = rec->sequence,
-                                                       .begin_ns = time_of(r, rec->begin)};
+    struct ana_open_request *request = number == UINT64_MAX ? NULL : ana_map_add(&r->requests, thread, number, 0);
+    r->c->memory |= number != UINT64_MAX && !request;
+    return request;
 }
 
+static void note_start(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
+{
+    struct ana_open_request *request = request_of(r, r->thread, rec->request);
+    if (request && !request->ended)
+        *request = (struct ana_open_request){.sig = *rec->sig,
+                                             .call = call,
+                                             .thread = r->thread,
+                                             .sequence = rec->sequence,
+                                             .begin_ns = time_of(r, rec->begin)};
+}
+
+/* Notes a completion; another thread's start may be read later. */
 static void note_ending(struct reading *r, const struct trc_record *rec)
 {
-    if (rec->request == UINT64_MAX)
-        return;
-    struct starts *s = rec->request_thread < TRC_MAX_THREADS ? &r->starts[rec->request_thread] : NULL;
-    if (s && s->based && rec->request >= s->base && rec->request - s->base < s->count) {
-        s->request[rec->request - s->base].number = UINT64_MAX; /* done */
-        return;
-    }
-    if (ana_grow(&r->ending, r->endings, &r->room, sizeof *r->ending))
-        r->ending[r->endings++] = (struct ending){rec->request_thread, rec->request};
+    struct ana_open_request *request = request_of(r, rec->request_thread, rec->request);
+    if (request)
+        request->ended = true;
 }
 
 static void note_cancel(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
@@ -186,7 +165,7 @@ static void note(struct reading *r, const struct trc_record *rec)
     note_gap(r, rec);
     if (flags & TRC_SIG_COMPLETE)
         note_ending(r, rec);
-    else if (flags & TRC_SIG_START && rec->request != UINT64_MAX)
+    else if (flags & TRC_SIG_START)
         note_start(r, rec, call);
     if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_COMPLETE))
         note_collective(r, rec, call);
@@ -231,28 +210,17 @@ bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b)
     return a->comm == b->comm && a->peer == b->peer && a->tag == b->tag && a->source == b->source && a->rtag == b->rtag;
 }
 
-static void store_one(struct reading *r, struct ana_open_request *request)
-{
-    struct ana_last_events *t = r->last_events;
-    for (size_t i = 0; i < r->cancels; i++)
-        request->cancelling |=
-            r->cancel[i].begin_ns >= request->begin_ns && ana_same_partner(&r->cancel[i].sig, &request->sig);
-    if (ana_grow(&t->open, t->opens, &t->open_room, sizeof *t->open))
-        t->open[t->opens++] = *request;
-}
-
 static void store_open(struct reading *r)
 {
-    for (size_t i = 0; i < r->endings; i++) {
-        const struct ending *e = &r->ending[i];
-        struct starts *s = e->thread < TRC_MAX_THREADS ? &r->starts[e->thread] : NULL;
-        if (s && s->based && e->number >= s->base && e->number - s->base < s->count)
-            s->request[e->number - s->base].number = UINT64_MAX;
+    struct ana_last_events *t = r->last_events;
+    for (size_t i = 0; i < r->requests.count; i++) {
+        struct ana_open_request *request = ana_map_value(&r->requests, i);
+        for (size_t k = 0; k < r->cancels; k++)
+            request->cancelling |=
+                r->cancel[k].begin_ns >= request->begin_ns && ana_same_partner(&r->cancel[k].sig, &request->sig);
+        if (!request->ended && ana_grow(&t->open, t->opens, &t->open_room, sizeof *t->open))
+            t->open[t->opens++] = *request;
     }
-    for (size_t k = 0; k < TRC_MAX_THREADS; k++)
-        for (size_t i = 0; i < r->starts[k].count; i++)
-            if (r->starts[k].request[i].number != UINT64_MAX)
-                store_one(r, &r->starts[k].request[i]);
 }
 
 static void read_last_events(struct ana_case *c, size_t index, struct ana_last_events *last_events)
@@ -261,11 +229,7 @@ static void read_last_events(struct ana_case *c, size_t index, struct ana_last_e
     struct reading r = {.c = c, .last_events = last_events, .index = index};
     uint64_t from[TRC_MAX_THREADS] = {0};
     unsigned chunks[TRC_MAX_THREADS] = {0};
-    r.starts = calloc(TRC_MAX_THREADS, sizeof *r.starts);
-    if (!r.starts) {
-        c->memory = true;
-        return;
-    }
+    ana_map_init(&r.requests, sizeof(struct ana_open_request));
     for (size_t i = trc_event_chunks(file); i-- > 0;) {
         struct trc_chunk_info chunk = trc_event_chunk(file, i);
         if (chunk.thread < TRC_MAX_THREADS && chunks[chunk.thread] < CHUNKS) {
@@ -279,10 +243,7 @@ static void read_last_events(struct ana_case *c, size_t index, struct ana_last_e
             read_thread(&r, from[t]);
         }
     store_open(&r);
-    for (size_t t = 0; t < TRC_MAX_THREADS; t++)
-        free(r.starts[t].request);
-    free(r.starts);
-    free(r.ending);
+    ana_map_free(&r.requests);
     free(r.cancel);
 }
 

@@ -15,8 +15,9 @@ struct ana_open_request {
     struct trc_sig sig;
     const struct trc_call *call;
     uint32_t thread;
-    uint64_t number, sequence;
+    uint64_t sequence;
     int64_t begin_ns;
+    bool ended;
     bool cancelling; /* MPI_Cancel was called for it, or for one like it: a wait for it ends whatever others do */
 };
 struct ana_held_lock {

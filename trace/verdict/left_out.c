@@ -1,8 +1,6 @@
 /* A rank that has left out a collective and went on to another call, in which it waits for the others. */
-#include "trace/job/comms.h"
-#include "trace/reader/reader.h"
-#include "trace/verdict/last_events.h"
 #include "trace/verdict/order.h"
+#include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
 enum { VOTERS = 16, SUSPECTS = 8, GROUPS = 16 };
@@ -19,14 +17,6 @@ static const struct ana_waiting *waiting_in(struct ana_case *c, const struct ana
             return p;
     }
     return NULL;
-}
-
-static bool is_missing(const struct ana_group *g, size_t index)
-{
-    for (size_t i = 0; i < g->missing_count; i++)
-        if (g->missing[i] == index)
-            return true;
-    return false;
 }
 
 /* Whether the suspect waits, if through others, for somebody who waits in this collective. */
@@ -78,7 +68,7 @@ static bool has_left_out(struct ana_case *c, const struct ana_group *g, size_t s
     struct ana_range range = ana_members(c->job, g->call.index, g->comm, false);
     for (size_t m = range.from; m < range.to && voters < VOTERS; m++) {
         size_t index = ana_member(c->job, g->call.index, g->comm, m);
-        if (index == SIZE_MAX || is_missing(g, index))
+        if (index == SIZE_MAX || ana_group_misses(g, index))
             continue;
         const struct ana_waiting *in = waiting_in(c, g, index);
         voters++;
@@ -173,7 +163,7 @@ static void explain_message(struct ana_case *c, const struct guess *g, enum ana_
 {
     ANA_SUMMARY(c, id, .who = ana_one_rank(g->suspect[0]), .others = ana_one_rank(g->waiter->index),
                 .more = (int64_t)g->come - 1, .call = ana_waiting_call(g->waiter),
-                .other_call = ana_waiting_call(ana_rank_waiting(c, g->suspect[0])));
+                .other_call = ana_rank_call(c, g->suspect[0]));
 }
 
 static bool message_left_out(struct ana_case *c)
@@ -233,9 +223,8 @@ bool ana_find_left_out(struct ana_case *c)
         return message_left_out(c);
     if (orders) {
         c->out->next.id = ANA_SENTENCE_NEXT_ORDERS;
-        ANA_SUMMARY(c, ANA_SENTENCE_TWO_ORDERS, .who = ANA_CULPRITS,
-                    .call = ana_waiting_call(ana_rank_waiting(c, best.suspect[0])), .others = ana_ranks_in(c, g),
-                    .other_call = g->call);
+        ANA_SUMMARY(c, ANA_SENTENCE_TWO_ORDERS, .who = ANA_CULPRITS, .call = ana_rank_call(c, best.suspect[0]),
+                    .others = ana_ranks_in(c, g), .other_call = g->call);
         return true;
     }
     const struct ana_waiting *suspect = ana_rank_waiting(c, best.suspect[0]);

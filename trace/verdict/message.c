@@ -184,9 +184,7 @@ static bool truncated(struct ana_case *c, struct ana_waiting *p)
         ana_dependency_check(c, p, w, sender);
         if (w->met <= 0 || w->came <= w->bytes || w->came == TRC_BYTES_UNKNOWN)
             continue;
-        c->out->state = ANA_VERDICT_ABORTED;
-        c->out->id = ANA_CLASS_UNMATCHED;
-        c->out->confidence = ANA_LIKELY;
+        ana_case_set(c, ANA_VERDICT_ABORTED, ANA_CLASS_UNMATCHED, ANA_LIKELY);
         ana_case_blame(c, p->index);
         ana_case_blame(c, sender);
         ANA_SUMMARY(c, ANA_SENTENCE_NO_ROOM, .who = ana_one_rank(p->index), .count = (int64_t)w->bytes,

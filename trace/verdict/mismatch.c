@@ -1,4 +1,5 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
+#include "trace/relations/partners.h"
 #include "trace/util/hash.h"
 #include "trace/util/rows.h"
 #include "trace/verdict/differs.h"
@@ -26,30 +27,6 @@ struct meeting {
     size_t count;
     bool doubt; /* some may count otherwise than the others: then nothing can be compared */
 };
-
-static bool varies(const char *name)
-{
-    return strstr(name, "therv") || strstr(name, "tterv") || strstr(name, "toallv") || strstr(name, "toallw");
-}
-
-static uint64_t contribution(const struct trc_call *call, const struct trc_sig *sig)
-{
-    switch (trc_opclass_agreed(call->opclass)) {
-    case TRC_AGREED_SENT:
-        return sig->sent;
-    case TRC_AGREED_RECEIVED:
-        return sig->received;
-    case TRC_AGREED_LARGER:
-        return sig->sent > sig->received ? sig->sent : sig->received;
-    case TRC_AGREED_SENT_EACH:
-        return varies(call->name) ? TRC_BYTES_UNKNOWN : sig->sent;
-    case TRC_AGREED_RECV_EACH:
-        return varies(call->name) ? TRC_BYTES_UNKNOWN : sig->received;
-    case TRC_AGREED_NOTHING:
-        break;
-    }
-    return TRC_BYTES_UNKNOWN;
-}
 
 /* The length of a call's name without its variants: "MPI_Allgatherv_init_c" is "MPI_Allgather" with `loose`, else
  * "MPI_Allgatherv_init". */
@@ -79,9 +56,10 @@ static void join(struct meeting *m, const struct trc_comm *comm, size_t who, str
     const struct trc_sig *sig = record.sig;
     bool inter = comm->def.remote_size > 0 || sig->flags & TRC_SIG_FAILED;
     bool rooted = trc_opclass_is_rooted(record.call->opclass) && !inter;
-    m->terms[m->count] = (struct ana_agreed){{[ROOT] = (uint32_t)(rooted ? sig->peer : TRC_PEER_NONE),
-                                              [BYTES] = inter ? TRC_BYTES_UNKNOWN : contribution(record.call, sig)},
-                                             who};
+    m->terms[m->count] = (struct ana_agreed){
+        {[ROOT] = (uint32_t)(rooted ? sig->peer : TRC_PEER_NONE),
+         [BYTES] = inter ? TRC_BYTES_UNKNOWN : ana_agreed_bytes(record.call, sig->sent, sig->received)},
+        who};
     m->record[m->count++] = record;
 }
 
@@ -221,9 +199,7 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
     if (!ana_case_settle(c, ANA_CLASS_MISMATCHED, confidence, stood_ns(c, g))) {
         if (c->live || strict)
             return false; /* it goes on for now */
-        c->out->state = ANA_VERDICT_ABORTED;
-        c->out->id = ANA_CLASS_MISMATCHED;
-        c->out->confidence = ANA_LIKELY;
+        ana_case_set(c, ANA_VERDICT_ABORTED, ANA_CLASS_MISMATCHED, ANA_LIKELY);
     }
     if (rootless)
         explain_roots(c, comm, m);

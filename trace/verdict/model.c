@@ -184,12 +184,10 @@ static size_t missing_sources(struct ana_case *c, struct ana_group *g, size_t in
     size_t node = SIZE_MAX;
     for (uint32_t i = 0; sources && i < sources->n; i++) {
         size_t source = ana_partner(c->job, index, comm, sources->rank[i]);
-        for (size_t k = 0; k < g->missing_count; k++) {
-            if (g->missing[k] != source)
-                continue;
-            node = node == SIZE_MAX ? ana_graph_node(&c->graph, ANA_WAITS_ALL) : node;
-            ana_graph_wait(&c->graph, node, source);
-        }
+        if (!ana_group_misses(g, source))
+            continue;
+        node = node == SIZE_MAX ? ana_graph_node(&c->graph, ANA_WAITS_ALL) : node;
+        ana_graph_wait(&c->graph, node, source);
     }
     return node == SIZE_MAX ? shared(c, g, false) : node;
 }
@@ -208,10 +206,7 @@ static size_t need_of_group(struct ana_case *c, struct ana_group *g, size_t inde
     case TRC_SHAPE_TO_ROOT:
         return shared(c, g, root == index);
     case TRC_SHAPE_FROM_ROOT:
-        for (size_t i = 0; root != index && i < g->missing_count; i++)
-            if (g->missing[i] == root)
-                return root_node(c, g, root);
-        return shared(c, g, false);
+        return root != index && ana_group_misses(g, root) ? root_node(c, g, root) : shared(c, g, false);
     case TRC_SHAPE_NEIGHBORS:
         return missing_sources(c, g, index, comm);
     default:

@@ -20,7 +20,8 @@ static int64_t begun_by(struct ana_case *c, size_t index, uint64_t window, bool 
 {
     const struct ana_waiting *p = ana_rank_waiting(c, index);
     bool begins = origin && p && p->identity == window && ana_epoch_call_of(p->call) == ANA_EPOCH_START;
-    return ana_epochs_begun(c, index, window, origin ? ANA_EPOCH_START : ANA_EPOCH_POST) + begins;
+    int64_t calls = ana_epoch_calls(c, index, window, ANA_ALL_PARTNERS, origin ? ANA_EPOCH_START : ANA_EPOCH_POST);
+    return (calls > 0 ? calls : 0) + begins;
 }
 
 /* Whether the epoch is the fault of the one who lacks it: others of the group have done their part, or it has begun as

@@ -138,11 +138,19 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
     return !trc_misses_events(head);
 }
 
-/* Like count_events, for both ends. */
-static bool count_both(struct ana_case *c, struct ana_map *flows, size_t receiver, size_t sender)
+/* Counts the messages that fit a dependency, by the receiver's events and, with `sends`, the sender's.  False: some of
+ * the events are no longer in the files. */
+static bool find_flow(struct ana_case *c, const struct ana_dependency *d, size_t receiver, size_t sender, bool sends,
+                      struct flow *out)
 {
-    bool complete = count_events(c, flows, receiver, sender, false);
-    return count_events(c, flows, sender, receiver, true) && complete;
+    struct ana_map flows;
+    ana_map_init(&flows, sizeof(struct flow));
+    bool complete = count_events(c, &flows, receiver, sender, false);
+    complete = (!sends || count_events(c, &flows, sender, receiver, true)) && complete;
+    const struct flow *found = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
+    *out = found ? *found : (struct flow){0};
+    ana_map_free(&flows);
+    return complete;
 }
 
 /* Number of open receives of `index`, posted before `before_ns`, that take such a message; `tag` may be any.
@@ -178,7 +186,8 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_both(c, &flows, receiver, sender);
+    bool complete = count_events(c, &flows, receiver, sender, false);
+    complete = count_events(c, &flows, sender, receiver, true) && complete;
     int64_t fits = 0;
     bool any = false;
     for (size_t i = 0; i < flows.count; i++) {
@@ -212,12 +221,9 @@ int64_t ana_dependency_taken(struct ana_case *c, const struct ana_dependency *d,
     *all = 0;
     if (d->kind != ANA_DEPENDENCY_MESSAGE || d->peer < 0 || d->tag < 0 || c->scans++ >= SCANS_MAX)
         return 0;
-    struct ana_map flows;
-    ana_map_init(&flows, sizeof(struct flow));
-    const bool complete = count_events(c, &flows, d->index, sender, false);
-    const struct flow *found = complete ? ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0) : NULL;
-    const struct flow flow = found ? *found : (struct flow){0};
-    ana_map_free(&flows);
+    struct flow flow;
+    if (!find_flow(c, d, d->index, sender, false, &flow))
+        return 0;
     *all = flow.taken;
     *site = flow.site;
     return flow.by_any;
@@ -245,15 +251,10 @@ int64_t ana_dependency_strayed(struct ana_case *c, const struct ana_dependency *
     if (d->kind != ANA_DEPENDENCY_MESSAGE || d->tag < 0 || !ana_message_left(c, sender, other) ||
         !may_scan(c, other, sender))
         return 0;
-    struct ana_map flows;
-    ana_map_init(&flows, sizeof(struct flow));
-    const bool complete = count_both(c, &flows, other, sender);
-    const struct flow *flow = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
-    const bool never =
-        complete && flow && !flow->taken && !open_receives(c, other, sender, d->identity, d->tag, INT64_MAX, false);
-    const int64_t strayed = never ? flow->sent : 0;
-    ana_map_free(&flows);
-    return strayed;
+    struct flow flow;
+    const bool never = find_flow(c, d, other, sender, true, &flow) && !flow.taken &&
+                       !open_receives(c, other, sender, d->identity, d->tag, INT64_MAX, false);
+    return never ? flow.sent : 0;
 }
 
 static void look_for_message(struct ana_case *c, size_t receiver, struct ana_dependency *d, size_t sender)
@@ -278,13 +279,8 @@ static bool was_received(struct ana_case *c, size_t sender, const struct ana_dep
         return true;
     if (taken <= 0 || c->send_scans++ >= SCANS_MAX)
         return false;
-    struct ana_map flows;
-    ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_both(c, &flows, receiver, sender);
-    const struct flow *flow = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
-    bool all = complete && flow && flow->sent <= flow->taken;
-    ana_map_free(&flows);
-    return all;
+    struct flow flow;
+    return find_flow(c, d, receiver, sender, true, &flow) && (flow.sent || flow.taken) && flow.sent <= flow.taken;
 }
 
 /* Finds whether the receiver of a send has a receive that takes it. */

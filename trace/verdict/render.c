@@ -81,9 +81,8 @@ static int64_t count_of(const struct text *t, const struct term *term)
         return *(const int64_t *)value;
     case BYTES:
     case HANDLE:
-        return *(const uint64_t *)value != 0;
     case ABSENT:
-        return *(const size_t *)value != 0;
+        return *(const uint64_t *)value != 0;
     case SHARE:
     case FACTOR:
         return *(const double *)value > 0;

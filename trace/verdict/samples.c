@@ -62,33 +62,32 @@ void ana_samples_add(struct ana_job *job)
     samples->taken++;
 }
 
-/* The rate of a counter between the samples, per ns. */
-static double rate_between(const struct ana_samples *samples, uint64_t then, uint64_t now)
+/* The rate of a counter of a rank between the samples, per ns; NAN unknown. */
+static double rate_of(const struct ana_case *c, size_t index, size_t offset)
 {
-    int64_t passed = samples->at_ns[1] - samples->at_ns[0];
+    const struct ana_samples *samples = c->samples;
+    if (samples->taken < 2)
+        return NAN;
+    const uint64_t then = *(const uint64_t *)((const char *)&samples->seen[0][index] + offset),
+                   now = *(const uint64_t *)((const char *)&samples->seen[1][index] + offset);
+    const int64_t passed = samples->at_ns[1] - samples->at_ns[0];
     return then == UINT64_MAX || now == UINT64_MAX || now < then || passed <= 0 ? NAN
                                                                                 : (double)(now - then) / (double)passed;
 }
 
 double ana_samples_cpu(const struct ana_case *c, size_t index)
 {
-    const struct ana_samples *samples = c->samples;
-    return samples->taken >= 2 ? rate_between(samples, samples->seen[0][index].cpu, samples->seen[1][index].cpu) * 1e6
-                               : NAN;
+    return rate_of(c, index, offsetof(struct ana_rank_sample, cpu)) * 1e6;
 }
 
 double ana_samples_queued(const struct ana_case *c, size_t index)
 {
-    const struct ana_samples *samples = c->samples;
-    return samples->taken >= 2 ? rate_between(samples, samples->seen[0][index].queued, samples->seen[1][index].queued)
-                               : NAN;
+    return rate_of(c, index, offsetof(struct ana_rank_sample, queued));
 }
 
 double ana_samples_io(const struct ana_case *c, size_t index)
 {
-    const struct ana_samples *samples = c->samples;
-    return samples->taken >= 2 ? rate_between(samples, samples->seen[0][index].io, samples->seen[1][index].io) * 1e9
-                               : NAN;
+    return rate_of(c, index, offsetof(struct ana_rank_sample, io)) * 1e9;
 }
 
 unsigned ana_job_samples(const struct ana_job *job)

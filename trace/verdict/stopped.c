@@ -156,9 +156,11 @@ static void settle(struct ana_case *c, const struct crowd *crowd, enum ana_confi
     /* Only silence is known: a busy node, file server or network may be as slow for a while. */
     bool doubt = crowd->kinds[ANA_SILENT] && crowd->since_ns < c->rules.hang_ns;
     bool suspended = c->live && crowd->n == crowd->left && !crowd->kinds[ANA_SILENT];
-    c->out->state = doubt ? ANA_VERDICT_UNKNOWN : suspended ? ANA_VERDICT_STOPPED : ANA_VERDICT_HUNG;
-    c->out->id = suspended ? ANA_CLASS_NONE : ANA_CLASS_DEAD;
-    c->out->confidence = confidence;
+    ana_case_set(c,
+                 doubt       ? ANA_VERDICT_UNKNOWN
+                 : suspended ? ANA_VERDICT_STOPPED
+                             : ANA_VERDICT_HUNG,
+                 suspended ? ANA_CLASS_NONE : ANA_CLASS_DEAD, confidence);
     c->out->since_ns = crowd->since_ns;
     ana_case_blame_all(c, ana_ranks_at(crowd->index, crowd->n));
 }

@@ -51,13 +51,6 @@ void ana_stack_place_words(const struct ana_job *job, const struct ana_stack *st
         ana_frame_words(job, stack->index, frame, out, size);
 }
 
-static void where_words(const struct ana_job *job, size_t index, const struct trc_sig *sig, char *out, size_t size)
-{
-    *out = 0;
-    if (sig)
-        ana_site_words(job, index, sig->site, out, size);
-}
-
 /* Writes where its stack was taken.  One from before `since_ns`, when the rank came to where it is now, is dropped. */
 static void stack_words(struct ana_case *c, size_t index, const struct ana_waiting *waiting, int64_t since_ns,
                         struct ana_verdict_group *g)
@@ -130,9 +123,8 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         char op[200];
         ana_gpu_inside(c->job, index, op, sizeof op);
         if (*op) {
-            struct trc_sig site = {.site = r->gpu_op->site};
             snprintf(g->doing, sizeof g->doing, "%sin %s", how, op);
-            where_words(c->job, index, &site, g->where, sizeof g->where);
+            ana_site_words(c->job, index, r->gpu_op->site, g->where, sizeof g->where);
             stack_words(c, index, NULL, c->members->process[index].last_end_ns, g);
             return;
         }
@@ -146,7 +138,8 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
             snprintf(g->doing, sizeof g->doing, "%soutside MPI%s%s", how, sig ? ", after " : "",
                      sig ? trc_call(r->file, sig->call)->name : "");
     }
-    where_words(c->job, index, sig, g->where, sizeof g->where);
+    if (sig)
+        ana_site_words(c->job, index, sig->site, g->where, sizeof g->where);
     stack_words(c, index, waiting, waiting ? waiting->since_ns : p->last_end_ns, g);
 }
 

@@ -131,6 +131,11 @@ void ana_tell_outside(struct ana_case *c, size_t index)
         ana_stacks_choose(c->stacks, index, trc_thread(ana_case_file(c, index), ana_thread_outside(c, index))->tid);
 }
 
+struct ana_call ana_rank_call(struct ana_case *c, size_t index)
+{
+    return ana_waiting_call(ana_rank_waiting(c, index));
+}
+
 /* A rank that waits for this one, rather one that does not wait aside; SIZE_MAX: none does. */
 static size_t who_waits_for(struct ana_case *c, size_t index)
 {
@@ -148,7 +153,7 @@ bool ana_find_held_lock(struct ana_case *c)
             continue;
         ana_case_blame(c, p->index);
         ANA_SUMMARY(c, ANA_SENTENCE_KEEPS_LOCK, .who = ANA_CULPRITS, .call = ana_waiting_call(p),
-                    .others = ana_one_rank(other), .other_call = ana_waiting_call(ana_rank_waiting(c, other)));
+                    .others = ana_one_rank(other), .other_call = ana_rank_call(c, other));
         c->out->next.id = ANA_SENTENCE_NEXT_LOCK;
         return true;
     }
@@ -180,9 +185,7 @@ static size_t holder_of(struct ana_case *c, size_t index)
 static bool needs(struct ana_case *c, const struct ana_waiting *p, size_t index)
 {
     const struct ana_group *g = p->group == ANA_NO_GROUP ? NULL : ana_group_at(c, p->group);
-    bool found = p->kind == ANA_WAITING_FINALIZE;
-    for (size_t i = 0; g && i < g->missing_count; i++)
-        found |= g->missing[i] == index;
+    bool found = p->kind == ANA_WAITING_FINALIZE || (g && ana_group_misses(g, index));
     for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies) && !p->any; d++)
         found |= d->met <= 0 && ana_dependency_partner(c, d) == index;
     return found;
@@ -207,7 +210,7 @@ bool ana_find_file_lock(struct ana_case *c)
         return false;
     ana_case_blame(c, holder);
     ANA_SUMMARY(c, ANA_SENTENCE_FILE_LOCK, .who = ana_ranks_at(index, n), .others = ANA_CULPRITS,
-                .call = ana_waiting_call(ana_rank_waiting(c, holder)));
+                .call = ana_rank_call(c, holder));
     c->out->next.id = ANA_SENTENCE_NEXT_FILE_LOCK;
     return true;
 }

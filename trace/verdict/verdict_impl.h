@@ -93,7 +93,14 @@ void ana_doubt_threads(struct ana_case *c);
  * MPI_THREAD_MULTIPLE lets it do. */
 bool ana_is_silent_thread(const struct ana_case *c, const struct ana_stack *stack);
 
+/* case.c */
+/* Whether a rank has not come to a collective. */
+bool ana_group_misses(const struct ana_group *g, size_t index);
+
 /* finding.c */
+/* Sets the state, class and certainty of the finding. */
+void ana_case_set(struct ana_case *c, enum ana_verdict_state state, enum ana_verdict_class id,
+                  enum ana_confidence sure);
 /* Whether a rank is among the culprits. */
 bool ana_is_culprit(const struct ana_finding *f, size_t index);
 
@@ -120,7 +127,5 @@ void ana_dependency_words(const struct ana_case *c, const struct ana_dependency 
 /* gpu_find.c: whether an operation of a rank that is not gone has lasted long. */
 bool ana_gpu_anybody_waits(struct ana_case *c);
 
-/* reason.c: a reason as a fact; an empty one for none. */
-struct ana_fact ana_reason_fact(const struct ana_reason *reason);
 /* known_bad.c: adds evidence where versions or settings are known to be bad. */
 void ana_known_bad(struct ana_case *c);
