@@ -182,7 +182,8 @@ static uint32_t find_group(struct ipo_frame *frame, uintptr_t handle, struct ipo
     struct ipo_members *members = ipo_members_of_group(handle);
     uint32_t ranks = members ? ipo_ranks_number(members->world, (uint32_t)members->n) : 0;
     ipo_members_drop(members);
-    *last = (struct ipo_epoch_group){made ? handle : 0, stamp, ranks}; /* the program may free it in a call that is not recorded */
+    /* A group of unknown origin may be freed in a call that is not recorded: it is not remembered. */
+    *last = (struct ipo_epoch_group){made ? handle : 0, stamp, ranks};
     return ranks;
 }
 
