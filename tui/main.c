@@ -1,6 +1,7 @@
 /* hpctop: shows the trace of a job. */
 #include "tui/commands/command.h"
 #include "tui/sources/lines.h"
+#include "tui/sources/node.h"
 #include "tui/term/out.h"
 #include "trace/util/pages.h"
 
@@ -26,5 +27,5 @@ int main(int argc, char **argv)
         fflush(NULL);
         _exit(status);
     }
-    return status;
+    tui_node_exit(status);
 }

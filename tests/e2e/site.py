@@ -71,6 +71,10 @@ def by_hand():
     row = [row for row in rows if row["folder"].endswith("many1")][0]
     check("what the batch system says stands in row and page", told.code == 0 and row["said"] == "Slurm: <OutOfMemory>" and slurm_site.says(row) and
           "[Slurm: <OutOfMemory>]" in run([HPCTOP, "jobs", "--db", "list.db"]).out and sum(r["said"] is None for r in rows) == 7, (told, rows))
+    with sqlite3.connect("list.db") as db:
+        db.execute("ALTER TABLE jobs DROP COLUMN said")
+    older = run([HPCTOP, "jobs", "--db", "list.db", "--json"])
+    check("a list of an older version is read", older.code == 0 and {r["said"] for r in json.loads(older.out)["jobs"]} == {None}, older)
     again = run([HPCTOP, "jobs", "--db", "list.db", "--add", "nothere", *folders])
     listed = json.loads(run([HPCTOP, "jobs", "--db", "list.db", "--json"]).out)["jobs"]
     check("one that is not there does not keep the others out", again.code == 2 and again.err.count("\n") == 1 and len(listed) == 8, again)

@@ -1,8 +1,9 @@
 # timeout: 560
-"""What libtrace.so relies on and only a GPU can show: eleven checks, each with what was measured.  The table that it prints
+"""What libtrace.so relies on and only a GPU can show: twelve checks, each with what was measured.  The table that it prints
 (and leaves in build/gpu-checks.md) is what docs/gpu.md has of the last machine.  Nothing passes or fails by how fast
 something was."""
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -72,7 +73,7 @@ def guarded(number, what, function):
         row(number, what, False, "%s: %s" % (type(error).__name__, error))
 
 
-# ---- the eleven
+# ---- the twelve
 
 def two_ranks():
     r = launch(2, [program("allreduce_sweep"), "4194304"], "one")
@@ -208,6 +209,11 @@ def late_launches():
     return min(early) > -1e-3, "seen complete %.2f ms after the kernel's end at the least, %.2f at the most, of %d" % (min(early) * 1e3, max(early) * 1e3, pairs)
 
 
+class Field(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_uint), ("scope", ctypes.c_uint), ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
+                ("type", ctypes.c_uint), ("result", ctypes.c_int), ("value", ctypes.c_ulonglong)]
+
+
 def nvml():
     library = ctypes.CDLL(machine.nvml)
     assert library.nvmlInit_v2() == 0
@@ -223,21 +229,41 @@ def memory_used():
     return info[2]
 
 
+def counters():
+    try:
+        library, device = nvml()
+    except OSError as error:
+        return str(error), ""
+    said = []
+    for scope in (0, 0xffffffff):
+        fields = (Field * 4)(*[Field(id=138 + i, scope=scope) for i in range(4)])
+        error = library.nvmlDeviceGetFieldValues(device, 4, fields)
+        said.append("scope %s: %s" % (scope if scope == 0 else "all", ", ".join(
+            "%d = %d KiB (type %d)" % (f.id, f.value, f.type) if f.result == 0 else "%d: error %d" % (f.id, f.result) for f in fields) if error == 0 else "error %d" % error))
+    kb = ctypes.c_uint()
+    errors = [library.nvmlDeviceGetPcieThroughput(device, i, ctypes.byref(kb)) for i in range(2)]
+    return True, "%s; PCIe: errors %s, %d KB/s" % ("; ".join(said), errors, kb.value)
+
+
 def killed():
     try:
         before = memory_used()
     except OSError as error:
         before = None
-    p = gpu.start(3, [program("hang"), "missing"], "eleven")
-    common.wait_for(lambda: len(traces("eleven")) == 3 and verdicts.verdict("eleven")[1]["class"] == "missing-in-collective", 30)
+    p = gpu.start(3, [program("hang"), "missing"], "twelve")
+    common.wait_for(lambda: len(traces("twelve")) == 3 and verdicts.verdict("twelve")[1]["class"] == "missing-in-collective", 30)
     during = memory_used() if before is not None else None
+    env = dict(os.environ, LD_LIBRARY_PATH=machine.path) if IS_DOUBLE else None
+    shown = json.loads(hpctop("report", "--json", "twelve", env=env).out)
     verdicts.kill_group(p)
-    ops = re.findall(r"^op \d+: (\w+) ncclAllReduce .* sequence=5 ", hpctop("dump", "eleven").out, re.M)
+    ops = re.findall(r"^op \d+: (\w+) ncclAllReduce .* sequence=5 ", hpctop("dump", "twelve").out, re.M)
     freed = common.wait_for(lambda: memory_used() <= before + (64 << 20), 30) if before is not None else None
     again = launch(2, [program("calls"), "10", "4096"], None, False)
     memory = "" if before is None else "; memory used %.0f MiB before, %.0f hung, %.0f afterwards" % (before / 2**20, during / 2**20, memory_used() / 2**20)
     return bool(ops) and set(ops) <= {"enqueued", "started"} and freed is not False and again.code == 0, (
-        "after kill -9 the table has %s%s; the next job runs: %s" % (" and ".join(ops), memory, again.code == 0))
+        "while it hangs NCCL's RAS says: %s; NVML: %s; after kill -9 the table has %s%s; the next job runs: %s" % (
+            shown["nccl_ras"], "; ".join("%s busy %s" % (g["name"], g["busy"]) for g in shown["node_gpus"]) or "nothing",
+            " and ".join(ops), memory, again.code == 0))
 
 
 # What the checks that are told of by other programs' means say on the double is no finding; that they say it is.
@@ -253,7 +279,8 @@ guarded(7, "what it costs", costs)
 guarded(8, "another profiler comes", other_profiler)
 guarded(9, "NCCL in a captured graph", graphs)
 guarded(10, "communicators that do not block", late_launches)
-guarded(11, "kill -9 of ranks that hang", killed)
+guarded(11, "NVML's counters of links", counters)
+guarded(12, "kill -9 of ranks that hang", killed)
 table = ["On %s, NCCL %s, %s; %s MPI; %.0f s." % (machine.name, (re.findall(r"^fact nccl: (.*)$", hpctop("dump", "one").out, re.M) or ["?"])[0],
                                                os.path.basename(os.path.realpath(machine.cupti)) if machine.cupti else "no CUPTI",
                                                "with" if machine.mpi else "without", time.monotonic() - started),

@@ -83,6 +83,10 @@ bool ana_gpu_summarize(struct ana_job *job, struct ana_selection selection, stru
 /* Fills *out for all ranks and all time; reads no event again.  False: out of memory.  Free with ana_gpu_summary_free.
  */
 bool ana_gpu_summarize_all(const struct ana_job *job, struct ana_gpu_summary *out);
+/* Whether a process of the job that uses NCCL or CUDA runs on this machine, now. */
+bool ana_gpu_is_here(const struct ana_job *job);
+/* Returns whether `processes` may be the job's: no fewer than use NCCL now, no more than it has, and not 0. */
+bool ana_gpu_could_be(const struct ana_job *job, size_t processes);
 /* Frees what a look has; the struct is the caller's. */
 void ana_gpu_summary_free(struct ana_gpu_summary *look);
 

@@ -44,3 +44,30 @@ void ana_gpu_explain(const struct ana_job *job, const uint8_t *ranks, struct ana
     else
         snprintf(look->why_not, sizeof look->why_not, "kernels of %zu of %zu ranks are %s", without, all, reason);
 }
+
+bool ana_gpu_is_here(const struct ana_job *job)
+{
+    const struct ana_members *members = ana_job_members(job);
+    char boot[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (f && fgets(boot, sizeof boot, f))
+        boot[strcspn(boot, "\n")] = 0;
+    if (f)
+        fclose(f);
+    for (size_t i = 0; boot[0] && i < members->count; i++) {
+        const struct trc_file *file = members->process[i].rank.file;
+        if (members->process[i].alive && strcmp(trc_head(file)->boot_id, boot) == 0 &&
+            (trc_fact(file, "nccl") || trc_fact(file, "gpu.kernels")))
+            return true;
+    }
+    return false;
+}
+
+bool ana_gpu_could_be(const struct ana_job *job, size_t processes)
+{
+    const struct ana_members *members = ana_job_members(job);
+    size_t least = 0, most = members->count > members->world_size ? members->count : members->world_size;
+    for (size_t i = 0; i < members->count; i++)
+        least += members->process[i].alive && trc_fact(members->process[i].rank.file, "nccl");
+    return processes > 0 && processes >= least && processes <= most;
+}

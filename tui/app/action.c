@@ -233,6 +233,45 @@ static int choose_columns(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
+static int await_letter(struct tui_app *app, enum tui_action action)
+{
+    app->letter_for = action;
+    return show_message(app, action == TUI_ACTION_MARK ? "mark: a letter or digit"
+                                                       : "to the mark: its letter; ': the next one");
+}
+
+/* The next mark or note behind the cursor, or the first. */
+static const struct tui_mark *next_mark(const struct tui_app *app)
+{
+    const struct tui_marks *marks = &app->marks;
+    for (int i = 0; i < marks->count; i++)
+        if (marks->mark[i].at_ns > app->cursor_ns)
+            return &marks->mark[i];
+    return marks->count ? &marks->mark[0] : NULL;
+}
+
+static int handle_letter(struct tui_app *app, int key)
+{
+    bool set = app->letter_for == TUI_ACTION_MARK;
+    bool letter = (key >= 'a' && key <= 'z') || (key >= 'A' && key <= 'Z') || (key >= '0' && key <= '9');
+    app->letter_for = TUI_ACTION_NONE;
+    if (set && letter)
+        tui_app_mark(app, (char)key, "");
+    if (set || !(letter || key == '\''))
+        return TUI_REDRAW;
+    const struct tui_mark *mark = letter ? tui_marks_find(&app->marks, (char)key) : next_mark(app);
+    if (!mark)
+        return show_message(app,
+                            letter ? "there is no such mark" : "there are no marks: M sets one, :note writes a note");
+    for (size_t i = 0; i < app->rank_count; i++)
+        if (strcmp(TUI_RANK_NAME(app, i), mark->rank) == 0)
+            tui_tree_reveal(app, i);
+    if (app->view != TUI_VIEW_TIMELINE)
+        tui_app_open(app, TUI_VIEW_TIMELINE);
+    tui_app_goto_time(app, mark->at_ns);
+    return TUI_REDRAW;
+}
+
 static int find_next_row(struct tui_app *app, enum tui_action action)
 {
     (void)action;
@@ -259,6 +298,7 @@ int tui_app_step(struct tui_app *app, enum tui_action action)
         return 0;
     app->touched = true;
     app->choosing = false;
+    app->letter_for = TUI_ACTION_NONE;
     const struct tui_view *view = tui_app_view(app);
     struct tui_place from = tui_app_place(app);
     int reaction = view->act ? view->act(app, action) : TUI_UNHANDLED;
@@ -327,6 +367,8 @@ int tui_app_key(struct tui_app *app, int key)
         return reaction | type_key(app, key);
     if (app->choosing)
         return reaction | tui_chooser_key(app, key);
+    if (app->letter_for)
+        return reaction | handle_letter(app, key);
     return reaction | tui_app_step(app, tui_key_action(app->view, key));
 }
 

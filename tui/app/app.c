@@ -251,6 +251,8 @@ static void make_summary(struct tui_app *app)
     app->stale = false;
     app->analysed = summary.analysed;
     struct ana_gpu_summary gpu;
+    app->node = (struct tui_node){0};
+    tui_node_sample(app->job, &app->node);
     ana_gpu_summary_free(&app->gpu);
     if (ana_gpu_summarize(app->job, tui_app_selection(app), &gpu)) {
         app->gpu = gpu;
@@ -445,6 +447,25 @@ void tui_app_goto_time(struct tui_app *app, int64_t at_ns)
     app->cursor_at_end = app->follow = false;
     if (at_ns < begin || at_ns >= end)
         tui_app_set_range(app, at_ns - (end - begin) / 2, at_ns - (end - begin) / 2 + (end - begin));
+}
+
+void tui_app_mark(struct tui_app *app, char letter, const char *note)
+{
+    struct tui_mark mark = {.at_ns = app->cursor_ns, .letter = letter};
+    if (app->cursor_rank >= app->rank_count)
+        return;
+    tui_app_rank_name(app, app->cursor_rank, mark.rank, sizeof mark.rank);
+    const struct tui_mark *old =
+        letter == '-' ? tui_marks_near(&app->marks, mark.rank, mark.at_ns, 0) : tui_marks_find(&app->marks, letter);
+    if (letter == '-' && old && *note)
+        mark.letter = old->letter; /* the words are about the mark that is there */
+    snprintf(mark.note, sizeof mark.note, "%s", *note ? note : old && letter != '-' ? old->note : "");
+    if (!tui_marks_set(&app->marks, &mark, app->message, sizeof app->message))
+        return;
+    if (letter != '-')
+        snprintf(app->message, sizeof app->message, "marked %c: ' and %c lead back", letter, letter);
+    else
+        snprintf(app->message, sizeof app->message, *note ? "noted" : "the note is gone");
 }
 
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)

@@ -8,8 +8,10 @@
 #include "trace/horovod/horovod.h"
 #include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
+#include "tui/app/marks.h"
 #include "tui/app/prompt.h"
 #include "tui/app/tree.h"
+#include "tui/sources/node.h"
 #include "tui/sources/source.h"
 #include "tui/widgets/table.h"
 
@@ -64,6 +66,7 @@ struct tui_app {
     const struct ana_hvd *horovod;     /* the job's; not NULL after the first load; 0 sets: no Horovod */
     struct ana_gpu_summary gpu;        /* made with the summary */
     const struct ana_diff *diff;       /* the run before compared with this one; the caller's; NULL: none */
+    struct tui_node node;              /* the GPUs of this machine; zeros: unknown */
     bool touched;                      /* a key was pressed: views no longer change by themselves */
     double analysed;                   /* share of the events that the summary has */
     double read;                       /* share of the events that have been read since */
@@ -101,14 +104,16 @@ struct tui_app {
     struct tui_place stack[8];
     int depth;
     struct tui_table table[TUI_VIEWS];
-    void *own[TUI_VIEWS];     /* private states of the views; owned */
-    int pressed_x, pressed_y; /* the cell where the mouse's button was pressed last, */
-    enum tui_view_id pressed; /* view of that cell */
-    bool dragging;            /* it is held, and the mouse is at */
-    int drag_x;               /* this column */
-    bool choosing;            /* the chooser of columns is open */
-    int chosen_line;          /* its cursor */
-    int refresh_ms;           /* user's choice; 0: as often as it costs little */
+    void *own[TUI_VIEWS];       /* private states of the views; owned */
+    int pressed_x, pressed_y;   /* the cell where the mouse's button was pressed last, */
+    enum tui_view_id pressed;   /* view of that cell */
+    bool dragging;              /* it is held, and the mouse is at */
+    int drag_x;                 /* this column */
+    struct tui_marks marks;     /* marks of the timeline */
+    enum tui_action letter_for; /* the next key is its letter; TUI_ACTION_NONE: it is a key */
+    bool choosing;              /* the chooser of columns is open */
+    int chosen_line;            /* its cursor */
+    int refresh_ms;             /* user's choice; 0: as often as it costs little */
     enum tui_prompt prompt;
     struct tui_line line; /* typed line */
     struct tui_history history[TUI_PROMPTS];
@@ -220,6 +225,9 @@ bool tui_app_return(struct tui_app *app);
 
 /* Puts the cursor of all views on a time; the range follows when it is not there. */
 void tui_app_goto_time(struct tui_app *app, int64_t at_ns);
+
+/* Sets a mark of the cursor's rank and time ('-': a note alone), and says so. */
+void tui_app_mark(struct tui_app *app, char letter, const char *note);
 
 /* Whether a view has something to show in this job. */
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view);

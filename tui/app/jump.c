@@ -164,6 +164,11 @@ static void jump_to_site(struct tui_app *app, const char *argument)
         set_filter(app, &app->filter.site, found ? found->identity : 0);
 }
 
+static void jump_to_note(struct tui_app *app, const char *argument)
+{
+    tui_app_mark(app, '-', argument);
+}
+
 static void jump_to_save(struct tui_app *app, const char *argument)
 {
     snprintf(app->saving, sizeof app->saving, "%s", argument);
@@ -198,6 +203,7 @@ int tui_app_jump(struct tui_app *app, const char *typed)
     if (action)
         return tui_app_step(app, action);
     if (length)
-        complain(app, "%.40s is not understood: 3.0-3.5, rank, comm, call, site, save, iter, all (? explains)", typed);
+        complain(app, "%.40s is not understood: 3.0-3.5, rank, comm, call, site, save, note, iter, all (? explains)",
+                 typed);
     return TUI_REDRAW;
 }

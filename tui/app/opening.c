@@ -2,6 +2,7 @@
 #include "trace/util/now.h"
 #include "trace/util/numfmt.h"
 #include "tui/term/keys.h"
+#include "tui/widgets/layout.h"
 #include "tui/widgets/plot.h"
 
 enum { STEP_NS = 100000000 };

@@ -3,6 +3,7 @@
 #include "tui/commands/command.h"
 #include "tui/output/json.h"
 #include "trace/check/check.h"
+#include "trace/session/session.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

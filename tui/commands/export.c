@@ -2,7 +2,9 @@
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/commands/part.h"
+#include "tui/sources/lines.h"
 #include "trace/export/export.h"
+#include "trace/session/session.h"
 
 #include <signal.h>
 #include <stdio.h>

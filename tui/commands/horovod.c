@@ -8,6 +8,7 @@
 
 #include "trace/horovod/horovod.h"
 #include "trace/verdict/verdict.h"
+#include "trace/session/session.h"
 #include <stdlib.h>
 #include <time.h>
 

@@ -4,6 +4,7 @@
 #include "tui/commands/whole.h"
 #include "tui/output/openmetrics.h"
 #include "trace/summary/summary.h"
+#include "trace/session/session.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,12 +4,15 @@
 #include "tui/commands/command.h"
 #include "tui/commands/part.h"
 #include "tui/commands/whole.h"
+#include "tui/sources/node.h"
 #include "tui/output/report_json.h"
 
+#include "tui/sources/lines.h"
 #include "trace/job/parts.h"
 #include "trace/summary/summary.h"
 #include "trace/job/window.h"
 #include "trace/report/report.h"
+#include "trace/session/session.h"
 #include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
 #include "tui/output/page.h"
@@ -162,6 +165,7 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
     } else {
         ana_report_text(job, &summary, utf8, out);
         print_unnamed(job, &summary, out);
+        tui_node_report(job, utf8, out);
     }
     ana_summary_free(&summary);
     free(text);
@@ -188,6 +192,7 @@ static int report(const char *const *folders, int n, const struct wanted *wanted
     ana_job_set_hang(job, wanted->hang_s);
     bool set = !wanted->workers || ana_job_set_workers(job, wanted->workers);
     snprintf(error, sizeof error, "out of memory");
+    tui_node_sample(job, &(struct tui_node){0}); /* begins to ask, so that the answers come meanwhile */
     tui_sample_twice(job, 1);
     struct ana_selection part;
     uint8_t *ranks = calloc(ana_job_info(job).ranks + 1, 1);

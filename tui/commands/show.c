@@ -10,6 +10,7 @@
 #include "trace/metric/metric.h"
 #include "trace/summary/summary.h"
 #include "trace/report/report.h"
+#include "trace/session/session.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/sort.h"
 #include "trace/verdict/verdict.h"

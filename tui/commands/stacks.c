@@ -7,6 +7,7 @@
 
 #include "trace/members/bundle.h"
 #include "trace/stacks/stacks.h"
+#include "trace/session/session.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "trace/util/numfmt.h"
 #include "trace/headline/headline.h"
 #include "trace/verdict/verdict.h"
+#include "trace/session/session.h"
 
 #include <stdlib.h>
 #include <unistd.h>

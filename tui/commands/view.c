@@ -118,6 +118,7 @@ static int show_job(const char *const *folders, size_t n, const struct options *
     app.looked = options->script ? NULL : ask_for_stacks;
     app.aside_user = &again;
     tui_settings_apply(&settings, &app);
+    tui_marks_read(&app.marks, folders[0]);
     if (!options->script)
         tui_history_find(app.history_path, sizeof app.history_path);
     tui_history_read(app.history, TUI_PROMPTS, app.history_path);

@@ -5,6 +5,7 @@
 #include "tui/commands/ask.h"
 #include "tui/commands/command.h"
 #include "tui/output/watch_line.h"
+#include "trace/session/session.h"
 #include "trace/util/now.h"
 #include "trace/verdict/verdict.h"
 

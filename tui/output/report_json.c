@@ -1,4 +1,5 @@
 #include "tui/output/report_json.h"
+#include "tui/sources/node.h"
 #include "trace/job/off.h"
 #include "trace/job/site_words.h"
 #include "trace/job/window.h"
@@ -333,6 +334,7 @@ static cJSON *make_report(const struct ana_job *job, const struct ana_summary *s
     add_networks(root, s);
     add_clocks(root, &whole);
     add_devices(root, s, &whole);
+    tui_node_json(root, job);
     cJSON *e = cJSON_AddObjectToObject(root, "efficiency");
     tui_json_real(e, "parallel", s->efficiency.parallel);
     tui_json_real(e, "load_balance", s->efficiency.load_balance);

@@ -32,6 +32,7 @@ typedef void destructor(void *);
 
 struct tui_jobs_db {
     void *library, *db;
+    bool older; /* the last column is not there */
 #define F(type, name, parameters) type(*name) parameters;
     FUNCTIONS(F)
 #undef F
@@ -84,6 +85,25 @@ static bool find_functions(struct tui_jobs_db *db)
     return found;
 }
 
+/* Whether the list has the last column. */
+static bool has_last(struct tui_jobs_db *db)
+{
+    char sql[SQL];
+    void *statement = NULL;
+    snprintf(sql, sizeof sql, "SELECT %s FROM jobs LIMIT 0", columns[COLUMNS - 1].name);
+    bool has = db->prepare_v2(db->db, sql, -1, &statement, NULL) == OK;
+    db->finalize(statement);
+    return has;
+}
+
+/* Adds the last column to a list of an older version. */
+static bool renew(struct tui_jobs_db *db)
+{
+    char sql[SQL];
+    snprintf(sql, sizeof sql, "ALTER TABLE jobs ADD COLUMN %s TEXT", columns[COLUMNS - 1].name);
+    return has_last(db) || db->exec(db->db, sql, NULL, NULL, NULL) == OK || has_last(db); /* another one has */
+}
+
 struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size_t error_size)
 {
     struct tui_jobs_db *db = calloc(1, sizeof *db);
@@ -97,8 +117,11 @@ struct tui_jobs_db *tui_jobs_open(const char *path, bool make, char *error, size
     with_columns(sql, sizeof sql, "CREATE TABLE IF NOT EXISTS jobs (", NULL, true,
                  ", PRIMARY KEY (folder, run)); CREATE INDEX IF NOT EXISTS by_begin ON jobs (begin_s);");
     if (db->open_v2(path, &db->db, make ? OPEN_WRITE | OPEN_MAKE : OPEN_READ, NULL) == OK &&
-        db->busy_timeout(db->db, WAIT_MS) == OK && (!make || db->exec(db->db, sql, NULL, NULL, NULL) == OK))
+        db->busy_timeout(db->db, WAIT_MS) == OK &&
+        (!make || (db->exec(db->db, sql, NULL, NULL, NULL) == OK && renew(db)))) {
+        db->older = !make && !has_last(db);
         return db;
+    }
     snprintf(error, error_size, "%s: %s", path, db->db ? db->errmsg(db->db) : "out of memory");
     tui_jobs_close(db);
     return NULL;
@@ -176,6 +199,10 @@ static void read_column(struct tui_jobs_db *db, void *statement, int c, struct t
     }
 }
 
+#define FROM(table)                                                                                                    \
+    " FROM " table " WHERE begin_s >= ?1 AND (?2 IS NULL OR user = ?2) AND (NOT ?3 OR verdict <> 'healthy') "          \
+    "ORDER BY begin_s DESC, folder, run LIMIT ?4"
+
 bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
                    void (*take)(void *context, const struct tui_job_row *row), void *context, char *error,
                    size_t error_size)
@@ -183,8 +210,7 @@ bool tui_jobs_each(struct tui_jobs_db *db, const struct tui_jobs_wanted *wanted,
     void *statement = NULL;
     char sql[SQL];
     with_columns(sql, sizeof sql, "SELECT ", "", true,
-                 " FROM jobs WHERE begin_s >= ?1 AND (?2 IS NULL OR user = ?2) AND (NOT ?3 OR verdict <> 'healthy') "
-                 "ORDER BY begin_s DESC, folder, run LIMIT ?4");
+                 db->older ? FROM("(SELECT *, '' AS said FROM jobs)") : FROM("jobs"));
     if (db->prepare_v2(db->db, sql, -1, &statement, NULL) != OK)
         return print_error(db, error, error_size);
     db->bind_int64(statement, 1, wanted->since_s);

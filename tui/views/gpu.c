@@ -71,10 +71,42 @@ static void draw_ranks(const struct tui_app *app, struct tui_grid *grid, struct 
     free(sorted);
 }
 
+/* Values that NVML has for the GPUs of the machine that hpctop runs on. */
+static const struct {
+    const char *title;
+    int right;
+    enum ana_unit unit;
+} here[] = {{"BUSY", 30, ANA_SHARE},
+            {"NVLINK OUT", 42, ANA_BYTES},
+            {"IN", 51, ANA_BYTES},
+            {"PCIE OUT", 61, ANA_BYTES},
+            {"IN", 70, ANA_BYTES}};
+enum { HERE = sizeof here / sizeof *here };
+
+static void draw_node(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    char text[ANA_TEXT + 8];
+    tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
+    tui_put(grid, rect, 1, 0, TUI_STYLE_HEADER, "THIS NODE, NOW, /s");
+    for (int i = 0; i < HERE && here[i].right <= rect.w; i++)
+        tui_put_right(grid, rect, here[i].right, 0, TUI_STYLE_HEADER, here[i].title);
+    for (size_t g = 0; g < app->node.gpu_count && (int)g + 1 < rect.h; g++) {
+        const struct tui_node_gpu *gpu = &app->node.gpu[g];
+        const double number[HERE] = {gpu->busy, gpu->nvlink_sent, gpu->nvlink_received, gpu->pcie_sent,
+                                     gpu->pcie_received};
+        char name[96];
+        snprintf(name, sizeof name, "%zu %.20s", g, gpu->name);
+        tui_put(grid, rect, 1, (int)g + 1, TUI_STYLE_NORMAL, name);
+        for (int i = 0; i < HERE && here[i].right <= rect.w; i++)
+            tui_put_right(grid, rect, here[i].right, (int)g + 1, TUI_STYLE_NORMAL,
+                          ana_number(text, sizeof text, here[i].unit, number[i], true));
+    }
+}
+
 static void draw_gpus(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_GPU];
-    struct tui_rect above = rect, out[2];
+    struct tui_rect above = rect, out[3];
     if (app->gpu.why_not[0] && rect.h > 3) {
         above.h--;
         tui_put(grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1}, 1, 0, TUI_STYLE_NOTABLE,
@@ -85,11 +117,14 @@ static void draw_gpus(struct tui_app *app, struct tui_grid *grid, struct tui_rec
         return;
     }
     int want = (int)app->gpu.rank_count + 1;
-    struct tui_part parts_of[] = {{4, 0, 2}, {3, want, 0}};
-    tui_stack(above, false, 1, parts_of, 2, out);
+    int node = app->node.gpu_count ? (int)app->node.gpu_count + 1 : 0;
+    struct tui_part parts_of[] = {{4, 0, 2}, {3, want, 0}, {2, node, 1}};
+    tui_stack(above, false, 1, parts_of, node ? 3 : 2, out);
     tui_table_draw(table, grid, out[0]);
     if (out[1].h)
         draw_ranks(app, grid, out[1]);
+    if (node && out[2].h)
+        draw_node(app, grid, out[2]);
 }
 
 static const struct tui_term_help terms[] = {
@@ -102,6 +137,9 @@ static const struct tui_term_help terms[] = {
     {"COPIES", "the same of copies between host and GPU and on the GPU"},
     {"IDLE", "nothing of this ran"},
     {"TO GPU, FROM", "bytes copied to the rank's GPUs and back"},
+    {"THIS NODE", "what NVML says of the GPUs of the machine that hpctop runs on, whoever uses them: share of the time "
+                  "that a kernel "
+                  "ran, and what goes over NVLink and PCIe"},
     {NULL, NULL}};
 
 const struct tui_view tui_view_gpu = {

@@ -92,6 +92,13 @@ static void draw_nccl(struct tui_app *app, struct tui_grid *grid, struct tui_rec
     if (note[0] && rect.h > 3) {
         table.h--;
         tui_put(grid, foot, 1, 0, TUI_STYLE_NOTABLE, note);
+        foot.y--;
+    }
+    if (app->node.ras.answers && table.h > 3) { /* RAS knows of processes that are gone, even when GPUs hang */
+        char text[sizeof app->node.ras.text + 16];
+        table.h--;
+        snprintf(text, sizeof text, "%s%s", app->node.ras.doubt ? "" : "NCCL's RAS: ", app->node.ras.text);
+        tui_put(grid, foot, 1, 0, app->node.ras.trouble ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, text);
     }
     if (table.h > 6) {
         table.h--;

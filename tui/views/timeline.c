@@ -147,7 +147,8 @@ static void draw_words(struct tui_app *app, struct tui_grid *grid, struct tui_re
     }
     tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, text);
     foot.y++;
-    tui_put(grid, foot, 1, 0, TUI_STYLE_NORMAL, second);
+    int x = tui_timeline_note(app, grid, foot, own(app)->drawn.w);
+    tui_put(grid, foot, x, 0, TUI_STYLE_NORMAL, second);
 }
 
 /* Draws the legend of the view: shades of the rows, categories of the rows or of streams below them; else the keys. */
@@ -213,6 +214,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     if (!rows || o->drawn.w < 1 || !tui_timeline_read(app, &o->rows, o->first, rows, (size_t)o->drawn.w))
         return;
     tui_axis_draw(grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
+    tui_timeline_marks(app, grid, (struct tui_rect){o->drawn.x, rect.y, o->drawn.w, 1}, begin, end);
     tui_timeline_titles(app, &o->rows, grid, o->drawn);
     int at = find_cursor_column(app, begin, end);
     o->streams = streams;

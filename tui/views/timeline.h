@@ -113,6 +113,15 @@ unsigned tui_timeline_draw_streams(const struct tui_app *app, struct tui_grid *g
  * Returns the number of lines, the height of `rect` at most. */
 int tui_timeline_bands(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect);
 
+/* Marks and notes in the picture of the timeline. */
+
+/* Writes the letters of the marks over the axis, whose columns are begin to end; notes as stars. */
+void tui_timeline_marks(const struct tui_app *app, struct tui_grid *grid, struct tui_rect axis, int64_t begin,
+                        int64_t end);
+
+/* Writes the mark in the cursor's column, of `columns`, into a line; returns the column behind it. */
+int tui_timeline_note(const struct tui_app *app, struct tui_grid *grid, struct tui_rect line, int columns);
+
 /* Dragging over the timeline: what would be selected. */
 
 /* The columns of `area` from where the button was pressed, cell x, y of the grid, to column `to_x` of it.  False: it

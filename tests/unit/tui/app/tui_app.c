@@ -409,7 +409,7 @@ static void everything(void)
                 tui_app_key(&app, TUI_KEY_UP + (int)(dice / 25 % 20));
             else if (dice % 25 == 16)
                 tui_app_jump(&app,
-                             (const char *[]){"call MPI_Send", "call", "rank 1", "all", "0-1", "save"}[dice / 25 % 6]);
+                             (const char *[]){"note here", "note", "rank 1", "all", "0-1", "save"}[dice / 25 % 6]);
             else if (dice % 5 == 1)
                 tui_app_key(&app, (int)(dice % 128));
             else

@@ -98,6 +98,19 @@ static const struct ana_diff planted_diff = {
                              .rank = {.rank = 3},
                              .ns = {0, 5900 * MS}}}};
 
+/* Stands for this machine's GPUs, so that no thread asks its drivers. */
+bool tui_node_sample(const struct ana_job *of, struct tui_node *out)
+{
+    (void)of;
+    if (!job.gpu || job.unknown)
+        return false;
+    *out = (struct tui_node){
+        .gpu_count = 2,
+        .gpu = {{"NVIDIA H200", 0.87, 21e9, 20e9, 3e8, 4e6}, {"NVIDIA H200", 0.02, NAN, NAN, 1e6, 1e6}},
+        .ras = {.answers = true, .text = "2 communicators of 4 ranks RUNNING, OK"}};
+    return true;
+}
+
 static struct tui_term script_term;
 
 static struct tui_event wait_and_tick(void *data, int timeout_ms)
