@@ -49,7 +49,7 @@ static bool read_string(const struct trc_python *p, uint64_t object, char *out, 
         return false;
     /* Bits of the state: 2 interned, 3 kind, 1 compact, 1 ascii. */
     unsigned kind = head.state >> 2 & 7, compact = head.state >> 5 & 1, ascii = head.state >> 6 & 1;
-    if (!compact || (kind != 1 && kind != 2 && kind != 4))
+    if (!compact || (kind != 1 && (ascii || (kind != 2 && kind != 4))))
         return false;
     size_t room = (size - 1) / (ascii ? 1 : kind == 1 ? 2 : kind == 2 ? 3 : 4), n = (size_t)head.length, at = 0;
     uint64_t data = object + (ascii ? l->ascii : l->compact);
@@ -68,6 +68,8 @@ static bool read_string(const struct trc_python *p, uint64_t object, char *out, 
                 c |= (uint32_t)part[k * 2 + 1] << 8;
             else if (kind == 4)
                 memcpy(&c, part + k * 4, 4);
+            if (ascii && c >= 0x80)
+                return false; /* no string, or changed meanwhile */
             at += put_utf8(out + at, c);
         }
         i += some;
@@ -117,6 +119,12 @@ static int32_t read_signed(struct table *t)
     return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
 }
 
+/* Adds to a line's number; a damaged table wraps around. */
+static int32_t add_lines(int32_t line, int32_t change)
+{
+    return (int32_t)((uint32_t)line + (uint32_t)change);
+}
+
 /* Python 3.11 on: each entry covers some code units and says how the line changes. */
 static int32_t find_line_in_entries(struct table *t, int32_t line, uint64_t index)
 {
@@ -126,14 +134,14 @@ static int32_t find_line_in_entries(struct table *t, int32_t line, uint64_t inde
         unsigned code = (unsigned)first >> 3 & 15, length = ((unsigned)first & 7) + 1;
         bool none = code == 15;
         if (code == 14) {
-            line += read_signed(t);
+            line = add_lines(line, read_signed(t));
             read_varint(t);
             read_varint(t);
             read_varint(t);
         } else if (code == 13) {
-            line += read_signed(t);
+            line = add_lines(line, read_signed(t));
         } else if (code >= 10 && !none) {
-            line += (int32_t)code - 10;
+            line = add_lines(line, (int32_t)code - 10);
             read_byte(t);
             read_byte(t);
         } else if (!none) {
@@ -160,9 +168,9 @@ static int32_t find_line_in_pairs(struct table *t, int32_t line, uint64_t place_
             place += (uint64_t)step;
             if (place > place_wanted)
                 return line;
-            line += delta;
+            line = add_lines(line, delta);
         } else {
-            line += delta == -128 ? 0 : delta;
+            line = add_lines(line, delta == -128 ? 0 : delta);
             place += (uint64_t)step;
             if (place > place_wanted)
                 return line;
