@@ -175,14 +175,24 @@ static void explain_life(struct ana_case *c, enum ana_life sign, const enum ana_
              .time = longest == INT64_MAX ? 0 : longest);
 }
 
+/* Returns whether a rank is outside MPI, or was when all ranks of the job were killed. */
+static bool is_outside(struct ana_case *c, size_t index, int64_t last_ns)
+{
+    const enum ana_rank_state state = c->members->process[index].rank.state;
+    const bool killed = !c->live && state == ANA_RANK_DEAD && ana_case_end(c, index) >= last_ns - c->rules.hang_ns;
+    return (state == ANA_RANK_RUN || killed) && !ana_rank_waiting(c, index);
+}
+
 /* Returns a rank at work outside MPI: idle ranks there may wait for it by shared memory, a socket or a file.  SIZE_MAX:
  * none, or the user has set a limit, which holds for such waits, too. */
 static size_t find_at_work(struct ana_case *c)
 {
     double bytes;
+    int64_t last_ns = INT64_MIN;
+    for (size_t i = 0; i < c->count; i++)
+        last_ns = ana_case_end(c, i) > last_ns ? ana_case_end(c, i) : last_ns;
     for (size_t i = 0; i < c->count && c->rules.by_past; i++)
-        if (c->members->process[i].rank.state == ANA_RANK_RUN && !ana_rank_waiting(c, i) &&
-            ana_life_of(c, i, &bytes) >= ANA_LIFE_READS)
+        if (is_outside(c, i, last_ns) && ana_life_of(c, i, &bytes) >= ANA_LIFE_READS)
             return i;
     return SIZE_MAX;
 }

@@ -54,13 +54,15 @@ static void life(const char *what, bool live, bool inside, const struct trc_usag
     folder_remove();
 }
 
-/* Ranks 0 and 1 are outside MPI since 2 s, and rank 1 computes, or does not; `limit`: of 30 s, by the user. */
-static void beside(const char *what, bool computes, double limit, enum ana_verdict_state state, const char *culprits)
+/* Ranks 0 and 1 are outside MPI since 2 s, and rank 1 computes, or does not; `limit`: of 30 s, by the user.  The job is
+ * live, or all its ranks were killed. */
+static void beside(const char *what, bool live, bool computes, double limit, enum ana_verdict_state state,
+                   const char *culprits)
 {
     static const struct rank rank[] = {OUTSIDE, OUTSIDE, BARRIER(20 * S)};
     const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 900 * MS),
                            little = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 5 * MS);
-    began = hundred_seconds_ago();
+    began = live ? hundred_seconds_ago() : 0;
     folder_make("beside");
     for (int r = 0; r < 3; r++) {
         struct tb *tb = make(&rank[r], r, 3);
@@ -73,8 +75,10 @@ static void beside(const char *what, bool computes, double limit, enum ana_verdi
     struct ana_job *job = folder_open();
     if (limit > 0)
         ana_job_set_hang(job, limit);
-    judge(what, job, state, ANA_CLASS_MISSING, culprits,
-          limit > 0 ? "rank 0 has not come to MPI_Barrier" : "ranks 0 and 1 have not come to MPI_Barrier");
+    const char *missing =
+        limit > 0 ? "rank 0 has not come to MPI_Barrier" : "ranks 0 and 1 have not come to MPI_Barrier";
+    bool killed = state == ANA_VERDICT_ABORTED;
+    judge(what, job, state, killed ? ANA_CLASS_KILLED : ANA_CLASS_MISSING, culprits, killed ? NULL : missing);
     ana_job_close(job);
     folder_remove();
 }
@@ -109,9 +113,11 @@ int main(void)
     inside("a sum that does not end", false, false, ANA_VERDICT_HUNG);
     inside("an operation of the program's own", true, false, ANA_VERDICT_WAITING);
     inside("no rank gets a processor", false, true, ANA_VERDICT_WAITING);
-    beside("one stands, one computes", true, 0, ANA_VERDICT_WAITING, "0,1");
-    beside("both stand", false, 0, ANA_VERDICT_HUNG, "0,1");
-    beside("one stands, one computes, with a limit", true, 30, ANA_VERDICT_HUNG, "0");
+    beside("one stands, one computes", true, true, 0, ANA_VERDICT_WAITING, "0,1");
+    beside("both stand", true, false, 0, ANA_VERDICT_HUNG, "0,1");
+    beside("one stands, one computes, with a limit", true, true, 30, ANA_VERDICT_HUNG, "0");
+    beside("one stood, one computed, until all were killed", false, true, 0, ANA_VERDICT_ABORTED, "");
+    beside("both stood until all were killed", false, false, 0, ANA_VERDICT_HUNG, "0,1");
     const char *missing = "rank 2 has not come to MPI_Barrier";
     const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 100 * MS),
                            little = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 5 * MS),
