@@ -100,17 +100,14 @@ struct json_sink {
     struct ana_sink sink;
     const struct ana_whole *whole;
     enum ana_metric_kind kind;
-    cJSON *list, *object; /* list NULL: rows become text */
+    cJSON *list, *object;
     tui_json_more *more;
-    char *text;
-    size_t used, room;
-    bool failed; /* out of memory for the text */
 };
 
 static void begin_object(struct ana_sink *sink)
 {
     struct json_sink *json = (struct json_sink *)sink;
-    json->object = json->list ? tui_json_item(json->list) : cJSON_CreateObject();
+    json->object = tui_json_item(json->list);
 }
 
 static void add_value(struct ana_sink *sink, const struct ana_column *column, struct ana_value value)
@@ -121,18 +118,6 @@ static void add_value(struct ana_sink *sink, const struct ana_column *column, st
     (value.type == ANA_WORDS ? tui_json_text : add_exact)(json->object, column->title, exact);
 }
 
-/* Appends to the text of the rows. */
-static void put(struct json_sink *json, const char *text)
-{
-    const size_t n = text ? strlen(text) + 1 : 0;
-    json->room = ana_lengthen(&json->text, json->room, json->used + n, 1);
-    json->failed |= !n || json->used + n > json->room;
-    if (json->failed)
-        return;
-    memcpy(json->text + json->used, text, n);
-    json->used += n - 1;
-}
-
 static void end_object(struct ana_sink *sink, const void *row)
 {
     struct json_sink *json = (struct json_sink *)sink;
@@ -141,28 +126,16 @@ static void end_object(struct ana_sink *sink, const void *row)
         tui_json_accounts(json->object, account);
     if (json->more)
         json->more(json->object, row, json->whole);
-    if (json->list)
-        return;
-    char *text = tui_json_close(json->object, false);
-    put(json, json->used ? ",\n\t\t" : "[\n\t\t");
-    put(json, text);
-    free(text);
-}
-
-/* Adds rows to the list of `json`, or to its text. */
-static void walk_rows(struct json_sink *json, const void *rows, size_t size, size_t count)
-{
-    struct ana_column columns[ANA_METRICS];
-    struct ana_table table = {columns, ana_table_keys(json->kind, columns), rows, size, count};
-    json->sink = (struct ana_sink){NULL, begin_object, add_value, end_object};
-    ana_table_walk(&table, json->whole, &json->sink);
 }
 
 void tui_json_rows_more(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
                         size_t count, const struct ana_whole *whole, tui_json_more *more)
 {
-    struct json_sink json = {.whole = whole, .kind = kind, .list = cJSON_AddArrayToObject(root, key), .more = more};
-    walk_rows(&json, rows, size, count);
+    struct ana_column columns[ANA_METRICS];
+    struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
+    cJSON *list = cJSON_AddArrayToObject(root, key);
+    struct json_sink json = {{NULL, begin_object, add_value, end_object}, whole, kind, list, NULL, more};
+    ana_table_walk(&table, whole, &json.sink);
 }
 
 void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size, size_t count,
@@ -171,18 +144,126 @@ void tui_json_rows(cJSON *root, const char *key, enum ana_metric_kind kind, cons
     tui_json_rows_more(root, key, kind, rows, size, count, whole, NULL);
 }
 
+/* ---- tables as text ---------------------------------------------------------------------------------------------- */
+
+struct text_sink {
+    struct ana_sink sink;
+    const struct ana_whole *whole;
+    enum ana_metric_kind kind;
+    char *text;
+    size_t used, room;
+    bool first, failed; /* the first value of a row; out of memory */
+};
+
+/* Returns room for `more` bytes behind the text; NULL: out of memory. */
+static char *reach(struct text_sink *to, size_t more)
+{
+    to->room = ana_lengthen(&to->text, to->room, to->used + more, 1);
+    to->failed |= to->used + more > to->room;
+    return to->failed ? NULL : to->text + to->used;
+}
+
+static void put(struct text_sink *to, const char *bytes, size_t n)
+{
+    char *at = reach(to, n);
+    if (!at)
+        return;
+    memcpy(at, bytes, n);
+    to->used += n;
+}
+
+static void put_string(struct text_sink *to, const char *text)
+{
+    static const char plain[] = "\b\f\n\r\t\"\\", letter[] = "bfnrt\"\\";
+    put(to, "\"", 1);
+    for (; *text; text++) {
+        char escape[8] = {*text};
+        size_t n = 1;
+        const char *short_one = strchr(plain, *text);
+        if (short_one)
+            n = (size_t)snprintf(escape, sizeof escape, "\\%c", letter[short_one - plain]);
+        else if ((unsigned char)*text < ' ')
+            n = (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)*text);
+        put(to, escape, n);
+    }
+    put(to, "\"", 1);
+}
+
+static void begin_text(struct ana_sink *sink)
+{
+    struct text_sink *to = (struct text_sink *)sink;
+    if (to->used > 1)
+        put(to, ", ", 2);
+    put(to, "{", 1);
+    to->first = true;
+}
+
+static void add_text(struct ana_sink *sink, const struct ana_column *column, struct ana_value value)
+{
+    struct text_sink *to = (struct text_sink *)sink;
+    char text[ANA_EXACT];
+    const char *exact = ana_exact(column->metric, value, to->whole->job, text);
+    put(to, &",\n\t\t\t\""[to->first], 6 - (size_t)to->first);
+    put(to, column->title, strlen(column->title));
+    put(to, "\":\t", 3);
+    if (exact && value.type == ANA_WORDS)
+        put_string(to, exact);
+    else
+        put(to, exact ? exact : "null", exact ? strlen(exact) : 4);
+    to->first = false;
+}
+
+static void put_text(struct text_sink *to, const char *text)
+{
+    put(to, text, strlen(text));
+}
+
+/* Appends what tui_json_accounts adds. */
+static void put_accounts(struct text_sink *to, const struct ana_account *account)
+{
+    char text[ANA_EXACT];
+    const char *between = "";
+    put_text(to, ",\n\t\t\t\"accounts\":\t[");
+    for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++) {
+        if (!account->ns[id])
+            continue;
+        put_text(to, between);
+        put_text(to, "{\"account\":\"");
+        put_text(to, ana_account_key(id));
+        put_text(to, "\",\"seconds\":");
+        put_text(to, ana_exact_ns(account->ns[id], text));
+        put_text(to, ",\"share\":");
+        put_text(to, ana_exact_real(ana_account_share(account, id), text));
+        put_text(to, "}");
+        between = ",";
+    }
+    put_text(to, "]");
+}
+
+static void end_text(struct ana_sink *sink, const void *row)
+{
+    struct text_sink *to = (struct text_sink *)sink;
+    const struct ana_account *account = account_of(to->whole, to->kind, row);
+    if (account)
+        put_accounts(to, account);
+    put_text(to, "\n\t\t}");
+}
+
 void tui_json_text_rows(cJSON *root, const char *key, enum ana_metric_kind kind, const void *rows, size_t size,
                         size_t count, const struct ana_whole *whole)
 {
-    struct json_sink json = {.whole = whole, .kind = kind};
-    walk_rows(&json, rows, size, count);
-    put(&json, json.used ? "]" : "[]");
-    cJSON *list = json.failed ? NULL : cJSON_AddNullToObject(root, key);
+    struct ana_column columns[ANA_METRICS];
+    struct ana_table table = {columns, ana_table_keys(kind, columns), rows, size, count};
+    struct text_sink to = {.sink = {NULL, begin_text, add_text, end_text}, .whole = whole, .kind = kind};
+    put(&to, "[", 1);
+    ana_table_walk(&table, whole, &to.sink);
+    put(&to, "]", 2);
+    cJSON *list = to.failed ? NULL : cJSON_AddNullToObject(root, key);
     if (list) { /* cJSON_CreateRaw would copy the text */
         list->type = cJSON_Raw;
-        list->valuestring = json.text;
+        list->valuestring = to.text;
     } else {
-        free(json.text);
+        free(to.text);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Compares rows as text with the rows that cJSON prints. */
+/* Rows as text are what cJSON prints of the same rows. */
 #include "tests/support/check.h"
 #include "tui/output/json.h"
 #include <stdlib.h>
@@ -23,10 +23,7 @@ static void check_rows(size_t count)
     tui_json_rows(root, "calls", ANA_KIND_CALL, rows, sizeof *rows, count, &whole);
     tui_json_text_rows(as_text, "calls", ANA_KIND_CALL, rows, sizeof *rows, count, &whole);
     char *plain = cJSON_Print(root), *text = cJSON_Print(as_text);
-    cJSON *wanted = cJSON_Parse(plain), *parsed = cJSON_Parse(text);
-    CHECK(wanted && parsed && cJSON_Compare(parsed, wanted, true), "%zu rows: %.400s, not %.400s", count, text, plain);
-    cJSON_Delete(wanted);
-    cJSON_Delete(parsed);
+    CHECK(plain && text && strcmp(plain, text) == 0, "%zu rows: %.400s, not %.400s", count, text, plain);
     free(plain);
     free(text);
     cJSON_Delete(root);
