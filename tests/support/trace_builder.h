@@ -301,6 +301,9 @@ void tb_collective(struct tb *tb, uint32_t thread, enum tb_call call, int64_t be
 /* MPI_Barrier. */
 void tb_barrier(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint32_t comm, uint64_t sequence);
 
+/* Inside MPI_Recv from any rank with tag 9, as a thread that serves requests. */
+void tb_listens(struct tb *tb, uint32_t thread, int64_t since);
+
 /* MPI_Allreduce of `bytes` bytes. */
 void tb_allreduce(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint32_t comm, uint64_t sequence,
                   uint64_t bytes);

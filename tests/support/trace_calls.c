@@ -103,6 +103,16 @@ void tb_barrier(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint
     tb_collective(tb, thread, TB_BARRIER, begin, end, comm, sequence, TRC_PEER_NONE, 0, 0);
 }
 
+void tb_listens(struct tb *tb, uint32_t thread, int64_t since)
+{
+    struct trc_sig sig = tb_sig(TB_RECV);
+    sig.comm = TB_WORLD;
+    sig.flags = TRC_SIG_P2P_IN;
+    sig.source = TRC_PEER_ANY;
+    sig.rtag = 9;
+    tb_inside(tb, thread, &sig, since, 0);
+}
+
 void tb_allreduce(struct tb *tb, uint32_t thread, int64_t begin, int64_t end, uint32_t comm, uint64_t sequence,
                   uint64_t bytes)
 {

@@ -32,14 +32,8 @@ static void life(const char *what, bool live, bool inside, const struct trc_usag
     folder_make("life");
     for (int r = 0; r < 3; r++) {
         struct tb *tb = make(&rank[r], r, 3);
-        if (r == 2 && inside) {
-            struct trc_sig sig = tb_sig(TB_RECV);
-            sig.comm = TB_WORLD;
-            sig.flags = TRC_SIG_P2P_IN;
-            sig.source = TRC_PEER_ANY;
-            sig.rtag = 9;
-            tb_inside(tb, 1, &sig, 10 * S, 0);
-        }
+        if (r == 2 && inside)
+            tb_listens(tb, 1, 10 * S);
         for (int64_t at = from; r == 2 && at < to; at += S)
             tb_usage(tb, at, at + S, usage, n);
         for (int64_t at = to; r == 2 && n && at < counted_until; at += S)

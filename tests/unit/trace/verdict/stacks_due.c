@@ -46,14 +46,8 @@ static void make(size_t k, int64_t wall_ns)
         sig.flags = TRC_SIG_COLL;
         if (r > 0)
             tb_inside(tb, 0, &sig, 2 * S + S / 100, 1);
-        if (r == 0 && cases[k].listens) {
-            struct trc_sig orders = tb_sig(TB_RECV);
-            orders.comm = TB_WORLD;
-            orders.flags = TRC_SIG_P2P_IN;
-            orders.source = TRC_PEER_ANY;
-            orders.rtag = 9;
-            tb_inside(tb, 1, &orders, 1 * S, 0);
-        }
+        if (r == 0 && cases[k].listens)
+            tb_listens(tb, 1, 1 * S);
         if (r == 0 && cases[k].on) {
             snprintf(text, sizeof text, "on\t%s\nnative\twait+0x1\tlibc.so.6+0x2\n", cases[k].on);
             tb_stack(tb, 1, 1, (struct trc_def_stack){.reason = TRC_STACK_HANG, .state = 'S', .flags = TRC_STACK_MAIN},

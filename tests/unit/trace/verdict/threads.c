@@ -99,13 +99,8 @@ static void listens(void)
     folder_make("listens");
     for (int r = 0; r < 3; r++) {
         struct tb *tb = make(&rank[r], r, 3);
-        struct trc_sig orders = tb_sig(TB_RECV);
-        orders.comm = TB_WORLD;
-        orders.flags = TRC_SIG_P2P_IN;
-        orders.source = TRC_PEER_ANY;
-        orders.rtag = 9;
         if (r == 1)
-            tb_inside(tb, 1, &orders, 10 * S, 0);
+            tb_listens(tb, 1, 10 * S);
         for (uint32_t t = 0; t < 2 && r == 1; t++)
             tb_stack(tb, 1, 1001u + t,
                      (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = t ? 0 : TRC_STACK_MAIN}, stacks[t]);
@@ -154,12 +149,7 @@ int main(void)
     folder_make("threads");
     for (int r = 0; r < 2; r++) {
         struct tb *tb = make(&rank[r], r, 2);
-        struct trc_sig orders = tb_sig(TB_RECV);
-        orders.comm = TB_WORLD;
-        orders.flags = TRC_SIG_P2P_IN;
-        orders.source = TRC_PEER_ANY;
-        orders.rtag = 9;
-        tb_inside(tb, 1, &orders, 10 * S, 0);
+        tb_listens(tb, 1, 10 * S);
         for (uint32_t t = 0; t < 2; t++)
             tb_stack(tb, 1, 1000u + (uint32_t)r + t,
                      (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = t ? TRC_STACK_MAIN : 0}, stacks[t]);
