@@ -4,7 +4,7 @@
  * Only names of a source on a real handle are answered here; all others are passed on by a jump, since the return
  * address decides what RTLD_NEXT and RTLD_DEFAULT mean.  An allocator may call it before our constructor.  So there is
  * no allocation, no lock, and no call but the jump once the real dlsym is known. */
-#undef dlsym /* of oldglibc.h */
+#undef dlsym /* defined by oldglibc.h */
 #include "interpose/base/dlsym.h"
 #include "interpose/core/source.h"
 #include "interpose/core/state.h"

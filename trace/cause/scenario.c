@@ -154,8 +154,8 @@ static void choose_ranks(struct ana_causes *causes, uint32_t scenario, const str
     *of = (struct ana_scenario){rival->what, siblings, of->then && of->what == rival->what, usual_ns, rival->cost_ns};
 }
 
-/* Puts the next ranks into ANA_SCENARIO_SECOND, together with the late ones of the segment kind in `first`: ranks that
- * take about as much longer than the rest as the worst of these. */
+/* Adds to ANA_SCENARIO_SECOND the late ranks of the segment kind in `first` and the next ranks: the rank with the
+ * largest excess over the rest, and all ranks with about the same excess. */
 static void choose_second(struct ana_causes *causes, uint32_t first, uint32_t what, const struct usual *take,
                           double *room)
 {

@@ -151,7 +151,7 @@ enum trc_end_by {
 };
 #define TRC_END_WAYS 6u
 struct trc_end {
-    uint64_t ticks;         /* `by` 0: time at which hpctop record saw the process end */
+    uint64_t ticks;         /* time of the end; `by` 0: as hpctop record saw it */
     uint32_t by;            /* enum trc_end_by; written last */
     int32_t signal;         /* number of the signal; of an exit: in the program's handler of this signal */
     int32_t code;           /* given to exit and the like; after MPI_Finalize stored only if it is not 0 */

@@ -247,7 +247,7 @@ const struct ana_price *ana_worst_price(const struct ana_summary *s)
     return worst && (double)worst->saves_ns >= NOTABLE_SHARE * (double)s->path_ns ? worst : NULL;
 }
 
-/* The rank that most of all waiting is charged to, other than the one that comes last; NULL: none. */
+/* Returns the rank that is charged more than half of all waiting, unless it is `last`; NULL: none. */
 static const struct ana_rank_stat *most_charged(const struct ana_summary *s, size_t last)
 {
     const struct ana_rank_stat *most = NULL;

@@ -57,7 +57,7 @@ static void add_to_site(const struct ana_job *job, const struct ana_stored_wait 
         sum->wait_ns = ana_plus(sum->wait_ns, w->end_ns - w->begin_ns);
 }
 
-/* Charges the waits of the selection to the ranks waited for, without the time in which these waited themselves. */
+/* Charges the waits in view to their culprits, without the time in which the culprit waited for others. */
 static bool charge_waits(const struct ana_job *job, struct ana_summary *s)
 {
     const struct ana_store *store = &ana_job_analysis(job)->store;

@@ -1,4 +1,4 @@
-/* Thread pool: queues whose items are processed in order, and pieces of work in parts.
+/* Thread pool: queues of items that are processed in order, and parallel loops.
  *
  * The thread that fills a queue writes items of one size into blocks; a full block is taken by one call of each
  * consumer, by another thread or, where there is none, by the caller itself.  Either way the same items come in the

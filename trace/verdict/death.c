@@ -221,7 +221,7 @@ static void add_end(struct ends *ends, size_t index, int64_t at_ns)
 /* Results of the walk over the ends. */
 struct walk {
     struct ends all, own, vanished;
-    struct ends seen; /* of ranks that noted nothing, and which hpctop record saw end */
+    struct ends seen; /* ranks without a note of their own, seen by hpctop record */
     size_t pipes;     /* number of ranks that SIGPIPE ended */
     size_t before;    /* number of ranks that clearly vanished before any rank was told to end */
 };

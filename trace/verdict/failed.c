@@ -13,10 +13,7 @@ static bool was_refused(struct ana_case *c, size_t index, const struct ana_group
     const struct ana_last_events *events = ana_case_last_events(c, index);
     const struct ana_last_collective *failed = &events->failed;
     const uint64_t *come = ana_map_find(&events->newest, g->identity, 0, 0);
-    bool missing = false;
-    for (size_t i = 0; i < g->missing_count; i++)
-        missing |= g->missing[i] == index;
-    return missing && failed->call && strcmp(failed->call->name, g->call.name) == 0 &&
+    return ana_group_misses(g, index) && failed->call && strcmp(failed->call->name, g->call.name) == 0 &&
            ana_comm_identity(c->job, index, trc_comm(ana_case_file(c, index), failed->sig.comm)) == g->identity &&
            (come ? *come : 0) == g->sequence;
 }

@@ -61,8 +61,8 @@ static bool leaders_differ(struct ana_case *c, const struct ana_waiting *p)
     return true;
 }
 
-/* Compares the members of a group that cannot move, for the first of them: whether others are in MPI_Comm_create_group
- * with another tag, or elsewhere. */
+/* Finds members of a deadlocked group that gave MPI_Comm_create_group another tag, or are not inside it.  Does nothing
+ * unless `p` is the group's first member there. */
 static bool members_differ(struct ana_case *c, const struct ana_waiting *p)
 {
     const struct trc_ranks *group = ana_case_deadlocked(c, p->index) ? ana_created_group(c, p) : NULL;

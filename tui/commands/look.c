@@ -227,8 +227,10 @@ static bool print_lock(const struct tui_rank_stack *rank, size_t n)
     for (const char *line = list; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         int number, pid;
         if (sscanf(line, "%d: -> %*s %*s %*s %d", &number, &pid) != 2) {
-            if (sscanf(line, "%d: %*s %*s %*s %d", &number, &pid) == 2)
-                lock = number, holder = pid;
+            if (sscanf(line, "%d: %*s %*s %*s %d", &number, &pid) == 2) {
+                lock = number;
+                holder = pid;
+            }
             continue;
         }
         const struct tui_rank_stack *has = find_process(rank, n, holder), *waits = find_process(rank, n, pid);

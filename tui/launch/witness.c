@@ -23,7 +23,7 @@
 
 struct watched {
     int pid, fd; /* fd: a descriptor of the process; -1 it has ended */
-    char *name;  /* its trace file */
+    char *name;  /* name of the trace file */
 };
 
 struct tui_witness {

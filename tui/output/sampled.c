@@ -19,12 +19,12 @@ bool tui_is_here(const struct ana_rank *rank)
     return tui_is_this_host(rank->host) && (rank->state == ANA_RANK_RUN || rank->state == ANA_RANK_IN_MPI);
 }
 
-static void add_side(const struct ana_rank *rank, enum tui_samples_side side, struct tui_sides *out)
+static void add_side(const struct ana_job *job, size_t index, enum tui_samples_side side, struct tui_sides *out)
 {
     char *name = out->name[side];
     const size_t n = strlen(name);
-    out->process[out->count++] = (struct tui_samples_process){(int)rank->pid, side};
-    snprintf(name + n, sizeof out->name[side] - n, "%s%d", n ? "," : "rank ", rank->rank);
+    out->process[out->count++] = (struct tui_samples_process){(int)ana_job_rank(job, index)->pid, side};
+    snprintf(name + n, sizeof out->name[side] - n, "%s%s", n ? "," : "rank ", ana_rank_label(job, index).text);
 }
 
 bool tui_choose_sides(const struct ana_job *job, const struct ana_summary *summary, const uint8_t *late,
@@ -33,17 +33,16 @@ bool tui_choose_sides(const struct ana_job *job, const struct ana_summary *summa
     size_t other = SIZE_MAX;
     *out = (struct tui_sides){0};
     for (size_t i = 0; i < summary->rank_count && i < ana_job_info(job).ranks; i++) {
-        const struct ana_rank *rank = ana_job_rank(job, i);
-        if (!tui_is_here(rank))
+        if (!tui_is_here(ana_job_rank(job, i)))
             continue;
         if (late[i] && out->count + 1 < TUI_SAMPLES_MOST)
-            add_side(rank, LATE, out);
+            add_side(job, i, LATE, out);
         else if (!late[i] && (other == SIZE_MAX || summary->ranks[i].charged_ns < summary->ranks[other].charged_ns))
             other = i;
     }
     const bool found = out->count > 0;
     if (other != SIZE_MAX)
-        add_side(ana_job_rank(job, other), OTHER, out);
+        add_side(job, other, OTHER, out);
     return found;
 }
 

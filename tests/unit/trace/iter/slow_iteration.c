@@ -122,7 +122,7 @@ static void check_thrice(void)
     folder_remove();
 }
 
-/* Makes a rank call one of these `times` times, 1 ms apart. */
+/* Adds `times` calls of a rank, 1 ms apart. */
 static void call_often(struct planted *p, int rank, enum tb_call call, uint64_t site, int times)
 {
     struct trc_sig sig = tb_sig(call);
