@@ -66,7 +66,11 @@ def by_enter():
     """Enter on the segment of a job that runs: the same on the screen, some seconds later."""
     screens = subprocess.Popen([os.environ["HPCTOP"], "--script", "/dev/stdin", "--size", "80x24", "t"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True)
-    screens.stdin.write("key 7 Tab Enter\n")
+    screens.stdin.write("key 7 Tab\ntick\nscreen\n")
+    screens.stdin.flush()
+    before = [screens.stdout.readline() for _ in range(25)]
+    check("the segment says what Enter shows", any(line.endswith("Enter: samples of rank 1\n") for line in before), before)
+    screens.stdin.write("key Enter\n")
 
     def shown():
         screens.stdin.write("tick\nscreen\n")

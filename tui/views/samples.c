@@ -46,15 +46,19 @@ static int act_on_samples(struct tui_app *app, enum tui_action action)
     return TUI_REDRAW;
 }
 
+bool tui_view_samples_may_open(const struct tui_app *app, const struct ana_segment_stat *segment)
+{
+    return !tui_app_ended(app) && segment->worst_index < app->rank_count &&
+           tui_is_here(ana_job_rank(app->job, segment->worst_index));
+}
+
 int tui_view_samples_open(struct tui_app *app, const struct ana_segment_stat *segment)
 {
     struct own *o = app->own[TUI_VIEW_SAMPLES];
     struct tui_sides sides;
-    uint8_t *late = tui_app_ended(app) ? NULL : calloc(app->rank_count, 1);
-    if (!late || segment->worst_index >= app->rank_count) {
-        free(late);
+    uint8_t *late = tui_view_samples_may_open(app, segment) ? calloc(app->rank_count, 1) : NULL;
+    if (!late)
         return TUI_UNHANDLED;
-    }
     late[segment->worst_index] = 1;
     const bool here = tui_choose_sides(app->job, &app->summary, late, &sides);
     free(late);

@@ -3,6 +3,8 @@
 
 #include "tui/app/view.h"
 
-/* Samples the rank that takes longest for a segment, and opens the view; TUI_UNHANDLED: the rank does not run on this
- * host. */
+/* Returns whether the rank that takes longest for a segment runs on this host. */
+bool tui_view_samples_may_open(const struct tui_app *app, const struct ana_segment_stat *segment);
+/* Samples the rank that takes longest for a segment, and opens the view; TUI_UNHANDLED: it
+ * does not run here, or memory is out. */
 int tui_view_samples_open(struct tui_app *app, const struct ana_segment_stat *segment);

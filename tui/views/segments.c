@@ -76,9 +76,11 @@ static void draw_segments(struct tui_app *app, struct tui_grid *grid, struct tui
         ana_segment_words(segment, words, sizeof words);
         ana_reason_words(ana_segment_reason(segment, ana_job_info(app->job).ranks), why, sizeof why);
         tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s%s", words, why[0] ? "  " : "", why);
-        tui_putf(grid, line, 1, 1, TUI_STYLE_NORMAL, "longest: rank %s, %s at %s (Enter)",
+        const bool samples = tui_view_samples_may_open(app, segment);
+        tui_putf(grid, line, 1, 1, TUI_STYLE_NORMAL, "longest: rank %s, %s at %s%s%s",
                  TUI_RANK_NAME(app, segment->longest_index), ANA_SPOKEN((double)segment->longest_ns),
-                 ANA_SPOKEN((double)segment->longest_at_ns));
+                 ANA_SPOKEN((double)segment->longest_at_ns), samples ? "   Enter: samples of rank " : " (Enter)",
+                 samples ? TUI_RANK_NAME(app, segment->worst_index) : "");
         return;
     }
     tui_put(grid, line, 1, 0, TUI_STYLE_DIM, "no two calls of a thread so far (Tab: calls)");
