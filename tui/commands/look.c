@@ -2,13 +2,17 @@
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/commands/seen.h"
+#include "trace/util/numfmt.h"
 #include "trace/util/ranges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JOBS = 64, MOST_RANKS = 4096 };
+enum { MOST_JOBS = 64, MOST_RANKS = 4096, MOST_LISTED = 4 };
+
+#define WORDS(name, text) static const char name[] = text;
+#include "tui/commands/look.def"
 
 /* Whether all members of a communicator come to a call. */
 static bool is_collective(const char *call)
@@ -82,10 +86,11 @@ static void describe(const struct tui_rank_stack *rank, char *out, size_t size)
     const struct tui_outside_frame *place = tui_outside_place(&rank->stack);
     const char *call = tui_seen_call(rank);
     const double used = rank->cpu_s * 100;
-    int n = call ? snprintf(out, size, "in %s", call)
-                 : snprintf(out, size, "outside MPI, on a processor %.0f%% of the time,", used > 100 ? 100 : used);
+    char arguments[120];
+    tui_seen_arguments(rank, arguments, sizeof arguments);
+    int n = call ? snprintf(out, size, INSIDE, call, arguments) : snprintf(out, size, OUTSIDE, used > 100 ? 100 : used);
     if (place && n > 0 && (size_t)n < size)
-        snprintf(out + n, size - (size_t)n, " at %s in %s", place->where, place->function);
+        snprintf(out + n, size - (size_t)n, PLACE, place->where, place->function);
 }
 
 /* The collective call that most ranks are inside, and stay in; NULL: none has two. */
@@ -135,14 +140,22 @@ static void print_absent(const struct tui_rank_stack *rank, size_t n, question *
     while (!is(first, meeting))
         first++;
     describe(first, where, sizeof where);
-    printf("%s %s not come to %s, where %zu of %zu ranks wait: ", who, absent == 1 ? "has" : "have",
-           meeting ? meeting : "the messages", present, n);
+    printf(NOT_COME, who, absent == 1 ? "has" : "have", meeting ? meeting : "the messages", present, n);
     if (absent > 1)
-        printf("rank %d is ", first->id.rank);
+        printf(ONE_IS, first->id.rank);
     puts(where);
 }
 
-/* Returns the largest group of ranks with the same stack, by its first member; *count: its size. */
+/* Whether two ranks made the same call at the same place, with the same root and communicator. */
+static bool is_same_call(const struct tui_rank_stack *a, const struct tui_rank_stack *b)
+{
+    char one[120], other[120];
+    tui_seen_arguments(a, one, sizeof one);
+    tui_seen_arguments(b, other, sizeof other);
+    return tui_seen_alike(a, b) && strcmp(one, other) == 0;
+}
+
+/* Returns the largest group of ranks that made the same call, by its first member; *count: its size. */
 static const struct tui_rank_stack *find_largest(const struct tui_rank_stack *rank, size_t n, size_t *count)
 {
     const struct tui_rank_stack *best = NULL;
@@ -150,7 +163,7 @@ static const struct tui_rank_stack *find_largest(const struct tui_rank_stack *ra
     for (size_t i = 0; i < n; i++) {
         size_t alike = 0;
         for (size_t k = 0; k < n; k++)
-            alike += tui_seen_alike(&rank[i], &rank[k]);
+            alike += is_same_call(&rank[i], &rank[k]);
         if (alike > *count) {
             best = &rank[i];
             *count = alike;
@@ -159,7 +172,7 @@ static const struct tui_rank_stack *find_largest(const struct tui_rank_stack *ra
     return best;
 }
 
-/* Prints that all ranks are inside one collective call, and the ranks that called it elsewhere in the program. */
+/* Prints that all ranks are inside one collective call, and the ranks that called it otherwise. */
 static void print_met(const struct tui_rank_stack *rank, size_t n, const char *meeting)
 {
     char who[160], where[300];
@@ -168,18 +181,19 @@ static void print_met(const struct tui_rank_stack *rank, size_t n, const char *m
     const struct tui_rank_stack *usual = find_largest(rank, n, &most), *first = NULL;
     ana_ranges_begin(&ranges, who, sizeof who, ANA_RANGES_MOST, true);
     for (size_t i = 0; i < n; i++)
-        if (rank[i].looks && !tui_seen_alike(&rank[i], usual)) {
+        if (rank[i].looks && !is_same_call(&rank[i], usual)) {
             ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[i].id.rank, (uint32_t)rank[i].id.pid});
             first = first ? first : &rank[i];
         }
     ana_ranges_end(&ranges);
     if (!first) {
         const bool world = strncmp(meeting, "MPI_Init", 8) == 0 || strcmp(meeting, "MPI_Finalize") == 0;
-        printf("all %zu ranks wait in %s%s\n", n, meeting, world ? "" : ", perhaps on different communicators");
+        printf(ALL_MET, n, meeting, world ? "" : COMMUNICATORS);
         return;
     }
     describe(first, where, sizeof where);
-    printf("%s called %s elsewhere than the other %zu: rank %d is %s\n", who, meeting, most, first->id.rank, where);
+    printf(ELSEWHERE, who, meeting, tui_seen_alike(first, usual) ? "with other arguments than" : "elsewhere than", most,
+           first->id.rank, where);
 }
 
 /* Prints ranks that call from another thread than the main one. */
@@ -191,8 +205,7 @@ static void print_beside(const struct tui_rank_stack *rank, size_t n)
     while (!first->beside)
         first++;
     describe(first, where, sizeof where);
-    printf("%s %s in another thread than the main one: rank %d is %s\n", who, count == 1 ? "waits" : "wait",
-           first->id.rank, where);
+    printf(BESIDE, who, count == 1 ? "waits" : "wait", first->id.rank, where);
 }
 
 /* Prints ranks in collective calls that nobody else has come to, while most wait for messages. */
@@ -204,8 +217,7 @@ static void print_ahead(const struct tui_rank_stack *rank, size_t n, size_t othe
     while (!is_meeting(first, NULL))
         first++;
     describe(first, where, sizeof where);
-    printf("%s %s in a collective call, while %zu of %zu ranks wait for messages: rank %d is %s\n", who,
-           count == 1 ? "is" : "are", others, n, first->id.rank, where);
+    printf(AHEAD, who, count == 1 ? "is" : "are", others, n, first->id.rank, where);
 }
 
 static const struct tui_rank_stack *find_process(const struct tui_rank_stack *rank, size_t n, int pid)
@@ -237,8 +249,74 @@ static bool print_lock(const struct tui_rank_stack *rank, size_t n)
         if (number != lock || !has || !waits)
             continue;
         describe(has, where, sizeof where);
-        printf("rank %d has the file lock that rank %d waits for: rank %d is %s\n", has->id.rank, waits->id.rank,
-               has->id.rank, where);
+        printf(LOCKED, has->id.rank, waits->id.rank, has->id.rank, where);
+        return true;
+    }
+    return false;
+}
+
+/* Returns the rank whose message a rank waits for, or which is to receive its own; NULL: any, or it is not known. */
+static const struct tui_rank_stack *find_partner(const struct tui_rank_stack *rank, size_t n,
+                                                 const struct tui_rank_stack *of)
+{
+    const struct tui_outside_arguments *call = &of->stack.call;
+    char known[120];
+    tui_seen_arguments(of, known, sizeof known);
+    if (!*known || !call->is_world || !strchr("spQ", call->partner_role))
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (rank[i].looks && rank[i].id.rank == call->partner)
+            return &rank[i];
+    return NULL;
+}
+
+/* Whether a rank sends what the other receives: that may be under way. */
+static bool is_transfer(const struct tui_outside_arguments *a, const struct tui_outside_arguments *b)
+{
+    return a->partner_role != b->partner_role &&
+           (a->tag == b->tag || a->tag == TUI_OUTSIDE_ANY || b->tag == TUI_OUTSIDE_ANY || !a->has_tag || !b->has_tag);
+}
+
+/* Counts and marks the ranks of a circle in which each waits for the next one's message, from `first` on; 0: there is
+ * none. */
+static size_t count_circle(const struct tui_rank_stack *rank, size_t n, const struct tui_rank_stack *first, bool *is_in)
+{
+    const struct tui_rank_stack *at = first;
+    size_t count = 0;
+    memset(is_in, 0, n);
+    do {
+        is_in[at - rank] = true;
+        count++;
+        at = find_partner(rank, n, at);
+    } while (at && !is_in[at - rank]);
+    return at == first && !(count == 2 && is_transfer(&first->stack.call, &find_partner(rank, n, first)->stack.call))
+               ? count
+               : 0;
+}
+
+/* Prints ranks that wait for messages from each other.  False: no circle of ranks is known. */
+static bool print_circle(const struct tui_rank_stack *rank, size_t n)
+{
+    static bool is_in[MOST_RANKS];
+    char who[160], where[300], circle[120];
+    for (size_t i = 0; i < n; i++) {
+        struct ana_ranges ranges;
+        const size_t count = count_circle(rank, n, &rank[i], is_in);
+        const struct tui_rank_stack *at = &rank[i];
+        size_t length = 0;
+        if (!count)
+            continue;
+        ana_ranges_begin(&ranges, who, sizeof who, ANA_RANGES_MOST, true);
+        for (size_t k = 0; k < n; k++)
+            if (is_in[k])
+                ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[k].id.rank, (uint32_t)rank[k].id.pid});
+        ana_ranges_end(&ranges);
+        for (size_t k = 0; k <= count && k < 2 * MOST_LISTED; k++, at = find_partner(rank, n, at))
+            ana_append(circle, sizeof circle, &length, "%s%d", k ? " -> " : "", at->id.rank);
+        if (count >= 2 * MOST_LISTED)
+            ana_append(circle, sizeof circle, &length, " -> ..");
+        describe(&rank[i], where, sizeof where);
+        printf(CIRCLE, who, circle, rank[i].id.rank, where);
         return true;
     }
     return false;
@@ -259,20 +337,18 @@ static void print_verdict(const struct tui_rank_stack *rank, size_t n)
     }
     const size_t stopped = name_ranks(rank, n, is_stopped, NULL, who, sizeof who);
     if (stopped) {
-        printf("%s %s stopped by a signal and may go on after SIGCONT\ncertainty: likely\n", who,
-               stopped == 1 ? "is" : "are");
+        printf(STOPPED, who, stopped == 1 ? "is" : "are");
         return;
     }
     if (read && inside + moving == 0 && rank->id.beside > n) {
         name_ranks(rank, n, is_outside, NULL, who, sizeof who);
         describe(rank, where, sizeof where);
-        printf("%s %s left of the %d ranks of this host: rank %d is %s\n", who, n == 1 ? "is" : "are",
-               (int)rank->id.beside, rank->id.rank, where);
+        printf(LEFT, who, n == 1 ? "is" : "are", (int)rank->id.beside, rank->id.rank, where);
     }
     if (!read || (!inside && !moving))
         return;
     if (moving) {
-        printf("%zu of %zu ranks went on within a second: the job moves\n", moving, n);
+        printf(MOVING, moving, n);
         if (meeting && met < read)
             print_absent(rank, n, is_elsewhere, meeting);
         return;
@@ -287,34 +363,56 @@ static void print_verdict(const struct tui_rank_stack *rank, size_t n)
     } else if (inside < read && 2 * inside >= read) {
         print_absent(rank, n, is_outside, NULL);
     } else if (inside < read) {
-        printf("%zu of %zu ranks are inside MPI\n", inside, n);
+        printf(SOME_INSIDE, inside, n);
+    } else if (print_circle(rank, n)) {
+        certainty = "likely";
     } else if (meeting_alone && count_ranks(rank, n, is_beside, NULL)) {
         print_beside(rank, n);
     } else if (meeting_alone && 2 * meeting_alone <= read) {
         print_ahead(rank, n, read - meeting_alone);
     } else {
-        puts("all ranks wait in messages, perhaps for each other");
+        fputs(MESSAGES, stdout);
     }
-    printf("certainty: %s; nothing moved within a second, which may be usual here\n", certainty);
+    printf(CERTAINTY, certainty);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
+/* Prints the arguments of ranks in a group, which differ. */
+static void print_members(const struct tui_rank_stack *rank, size_t n, size_t first)
+{
+    char arguments[120];
+    size_t count = 0;
+    for (size_t i = first; i < n; i++) {
+        if (!tui_seen_alike(&rank[first], &rank[i]) || count++ >= MOST_LISTED)
+            continue;
+        tui_seen_arguments(&rank[i], arguments, sizeof arguments);
+        printf(ONE_OF_GROUP, rank[i].id.rank, arguments);
+    }
+    if (count > MOST_LISTED)
+        printf(MORE_OF_GROUP, count - MOST_LISTED);
+}
+
 /* Prints ranks that are at the same place, with their stack. */
 static void print_group(struct tui_rank_stack *rank, size_t n, size_t first)
 {
-    char who[160];
+    char who[160], arguments[120];
     struct ana_ranges ranges;
+    bool differ = false;
     ana_ranges_begin(&ranges, who, sizeof who, ANA_RANGES_MOST, true);
     for (size_t i = first; i < n; i++)
         if (!rank[i].shown && tui_seen_alike(&rank[first], &rank[i])) {
             ana_ranges_add(&ranges, (struct ana_rank_id){0, rank[i].id.rank, (uint32_t)rank[i].id.pid});
             rank[i].shown = true;
+            differ |= !is_same_call(&rank[first], &rank[i]);
         }
     ana_ranges_end(&ranges);
     const struct tui_rank_stack *r = &rank[first];
     const char *call = tui_seen_call(r);
-    printf("\n%s  %s\n", who, call ? call : r->stack.runs ? "outside MPI, running" : "outside MPI, in a system call");
+    tui_seen_arguments(r, arguments, sizeof arguments);
+    printf(GROUP, who, call ? call : r->stack.runs ? RUNNING : IN_KERNEL, differ ? "" : arguments);
+    if (differ)
+        print_members(rank, n, first);
     for (size_t i = call ? r->outer + 1 : 0; i < r->stack.count; i++) {
         if (i && r->stack.frame[i].is_system && strcmp(r->stack.frame[i - 1].function, "main") == 0)
             break; /* callers of main() are of no interest */
@@ -338,12 +436,12 @@ static int look_at_job(const struct tui_running_job *job)
         free(rank);
         return tui_input_error("out of memory");
     }
-    printf("%zu rank%s of %s, not recorded: looked at from outside for a second\n", n, n == 1 ? "" : "s", job->program);
+    printf(TITLE, n, n == 1 ? "" : "s", job->program);
     for (size_t i = 0; i < n; i++)
         unread += !rank[i].looks;
     tui_outside_why_not(why, sizeof why);
     if (unread)
-        printf("%zu of them cannot be read: %s\n", unread, why);
+        printf(UNREAD, unread, why);
     print_verdict(rank, n);
     for (size_t i = 0; i < n; i++)
         if (rank[i].looks && !rank[i].shown)
@@ -383,16 +481,14 @@ int tui_command_look(int argc, char **argv)
         if (!is_named(&job[i], text))
             continue;
         if (*job[i].folder)
-            printf("%s%u ranks of %s are recorded: hpctop stacks %s\n", found ? "\n" : "", job[i].ranks, job[i].program,
-                   job[i].folder);
+            printf(IS_RECORDED, found ? "\n" : "", job[i].ranks, job[i].program, job[i].folder);
         else if (found && !all && !text)
-            printf("\n%u ranks of %s: hpctop look %d\n", job[i].ranks, job[i].program, job[i].pid);
+            printf(ANOTHER_JOB, job[i].ranks, job[i].program, job[i].pid);
         else {
             fputs(found ? "\n" : "", stdout);
             status = look_at_job(&job[i]);
         }
         found++;
     }
-    return found ? status
-                 : tui_input_error("no such job of several ranks runs here as a user whose processes you may see");
+    return found ? status : tui_input_error("%s", NO_JOB);
 }

@@ -126,6 +126,12 @@ const char *tui_seen_call(const struct tui_rank_stack *rank)
     return name;
 }
 
+void tui_seen_arguments(const struct tui_rank_stack *rank, char *out, size_t size)
+{
+    const struct tui_outside_arguments none = {0};
+    tui_outside_arguments_words(*rank->polls ? &none : &rank->stack.call, out, size);
+}
+
 bool tui_seen_moves(const struct tui_rank_stack *rank)
 {
     const bool polls = *rank->polls && !rank->strays;

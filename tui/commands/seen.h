@@ -22,6 +22,8 @@ struct tui_rank_stack {
 bool tui_seen_look(struct tui_rank_stack *rank, size_t n);
 /* Returns the call that a rank is inside, or makes again and again, until the next call; NULL: outside. */
 const char *tui_seen_call(const struct tui_rank_stack *rank);
+/* Writes the arguments of that call, which are known of its last stack alone. */
+void tui_seen_arguments(const struct tui_rank_stack *rank, char *out, size_t size);
 /* Whether a rank goes on: not one that polls in one place. */
 bool tui_seen_moves(const struct tui_rank_stack *rank);
 /* Whether two ranks are at the same place. */

@@ -1,5 +1,4 @@
-#include "tui/sources/outside.h"
-#include "tui/sources/outside_python.h"
+#include "tui/sources/outside_impl.h"
 #include "tui/sources/running.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/now.h"
@@ -21,55 +20,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STACK_BYTES (256u << 10) /* most of a running thread's stack that is copied while it is stopped */
-enum { PYTHON_ROOM = 24 };       /* frames that Python has room for, however deep the native stack is */
+enum { PYTHON_ROOM = 24 }; /* frames that Python has room for, however deep the native stack is */
 
 /* Registers in the order of DWARF, and the one that a thread in a system call shows.  LINK: DWARF's number of one more,
  * behind them; 0: none. */
 #if defined(__x86_64__)
-enum { REGISTERS = 16, STACK_POINTER = 7, LINK = 0 };
 static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out)
 {
-    const Dwarf_Word all[REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-                                       r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15};
+    const Dwarf_Word all[TUI_OUTSIDE_REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+                                                   r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+                                                   r->r12, r->r13, r->r14, r->r15, r->rip};
     memcpy(out, all, sizeof all);
     return r->rip;
 }
 #elif defined(__aarch64__)
-enum { REGISTERS = 32, STACK_POINTER = 31, LINK = 0 };
 static uint64_t fill_registers(const struct user_regs_struct *r, Dwarf_Word *out)
 {
     for (int i = 0; i < 31; i++)
         out[i] = r->regs[i];
-    out[STACK_POINTER] = r->sp;
+    out[TUI_OUTSIDE_SP] = r->sp;
     return r->pc;
 }
 #elif defined(__powerpc64__)
 #define user_regs_struct pt_regs
-enum { REGISTERS = 32, STACK_POINTER = 1, LINK = 65 };
 static uint64_t fill_registers(const struct pt_regs *r, Dwarf_Word *out)
 {
-    for (int i = 0; i < REGISTERS; i++)
+    for (int i = 0; i < TUI_OUTSIDE_REGISTERS; i++)
         out[i] = r->gpr[i];
-    out[REGISTERS] = r->link;
+    out[TUI_OUTSIDE_REGISTERS] = r->link;
     return r->nip;
 }
 #endif
-
-struct tui_outside {
-    int pid, tid;
-    Dwfl *dwfl;
-    bool stops;   /* it was told to, and is to be let go */
-    bool pending; /* stack not read yet */
-    bool whole;   /* all registers are known: it runs */
-    uint64_t pc;
-    Dwarf_Word reg[REGISTERS + 1];
-    uint64_t stack; /* address of the copied part of its stack */
-    size_t copied;
-    char copy[STACK_BYTES];
-    struct tui_outside_stack *out;
-    struct tui_outside_python python;
-};
 
 /* ---- callbacks of libdwfl ---------------------------------------------------------------------------------------- */
 
@@ -88,7 +69,7 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *process, void **thread)
     return tid == ((struct tui_outside *)process)->tid;
 }
 
-static bool read_memory(const struct tui_outside *process, uint64_t address, void *out, size_t size)
+bool tui_outside_memory(const struct tui_outside *process, uint64_t address, void *out, size_t size)
 {
     if (address >= process->stack && address + size <= process->stack + process->copied) {
         memcpy(out, process->copy + (address - process->stack), size);
@@ -101,7 +82,7 @@ static bool read_memory(const struct tui_outside *process, uint64_t address, voi
 static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *out, void *process)
 {
     (void)dwfl;
-    return read_memory(process, address, out, sizeof *out);
+    return tui_outside_memory(process, address, out, sizeof *out);
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *arg)
@@ -109,9 +90,10 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
     const struct tui_outside *process = arg;
     dwfl_thread_state_register_pc(thread, process->pc);
     if (!process->whole)
-        return dwfl_thread_state_registers(thread, STACK_POINTER, 1, &process->reg[STACK_POINTER]);
-    return dwfl_thread_state_registers(thread, 0, REGISTERS, process->reg) &&
-           (!LINK || dwfl_thread_state_registers(thread, LINK, 1, &process->reg[REGISTERS]));
+        return dwfl_thread_state_registers(thread, TUI_OUTSIDE_SP, 1, &process->reg[TUI_OUTSIDE_SP]);
+    return dwfl_thread_state_registers(thread, 0, TUI_OUTSIDE_REGISTERS, process->reg) &&
+           (!TUI_OUTSIDE_LINK ||
+            dwfl_thread_state_registers(thread, TUI_OUTSIDE_LINK, 1, &process->reg[TUI_OUTSIDE_REGISTERS]));
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_thread,
@@ -124,11 +106,11 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_threa
 /* Copies the stack from the stack pointer on, up to the first page that is not there. */
 static void copy_stack(struct tui_outside *process)
 {
-    process->stack = process->reg[STACK_POINTER];
-    struct iovec here = {process->copy, STACK_BYTES}, there[STACK_BYTES / 4096];
+    process->stack = process->reg[TUI_OUTSIDE_SP];
+    struct iovec here = {process->copy, TUI_OUTSIDE_COPY}, there[TUI_OUTSIDE_COPY / 4096];
     uint64_t at = process->stack;
     size_t n = 0;
-    for (size_t left = STACK_BYTES; left && n < sizeof there / sizeof *there; n++) {
+    for (size_t left = TUI_OUTSIDE_COPY; left && n < sizeof there / sizeof *there; n++) {
         const size_t part = n ? 4096 : 4096 - (size_t)(at & 4095);
         there[n] = (struct iovec){(void *)(uintptr_t)at, part < left ? part : left};
         left -= there[n].iov_len;
@@ -174,7 +156,7 @@ static bool begin_read(struct tui_outside *process)
         at--;
     if (!at || sscanf(at, "%llx %llx", &sp, &pc) != 2)
         return false;
-    process->reg[STACK_POINTER] = sp;
+    process->reg[TUI_OUTSIDE_SP] = sp;
     process->pc = pc;
     copy_stack(process);
     return process->copied > 0;
@@ -275,6 +257,7 @@ static int add_frame(Dwfl_Frame *state, void *arg)
     bool exact;
     if (!dwfl_frame_pc(state, &pc, &exact) || out->count == TUI_OUTSIDE_FRAMES)
         return DWARF_CB_ABORT;
+    tui_outside_save(arg, state, out->count);
     out->frame[out->count++].address = exact ? pc : pc - 1;
     return DWARF_CB_OK;
 }
@@ -294,6 +277,7 @@ static int end_read(struct tui_outside *process, struct tui_outside_stack *out)
     dwfl_getthread_frames(process->dwfl, process->tid, add_frame, process);
     for (size_t i = 0; i < out->count; i++)
         name_frame(process->dwfl, &out->frame[i]);
+    tui_outside_read_arguments(process, out);
     add_python(&process->python, out);
     return out->count ? 1 : -1;
 }

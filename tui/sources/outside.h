@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 enum { TUI_OUTSIDE_FRAMES = 64 };
+enum { TUI_OUTSIDE_ANY = -1, TUI_OUTSIDE_NOBODY = -2 }; /* partner or tag: any; partner: MPI_PROC_NULL */
 
 struct tui_outside_frame {
     uint64_t address;    /* address of the call under way, or of the next instruction */
@@ -18,10 +19,21 @@ struct tui_outside_frame {
     bool is_python;      /* function of the Python program */
 };
 
+/* Arguments of an MPI call, as far as they are known. */
+struct tui_outside_arguments {
+    char partner_role; /* 's' source, 'p' destination, 'r' root, 'Q' partner of a request; 0: partner is not known */
+    int partner;       /* rank in the communicator */
+    bool has_tag;
+    int tag;
+    int ranks; /* ranks of the communicator; 0: not known */
+    bool is_world;
+};
+
 /* A thread at one moment; frame[0] is the innermost.  Python functions are in place of the interpreter's. */
 struct tui_outside_stack {
     size_t count;
     bool runs; /* else it waits in a system call */
+    struct tui_outside_arguments call;
     struct tui_outside_frame frame[TUI_OUTSIDE_FRAMES];
 };
 
@@ -46,6 +58,8 @@ size_t tui_outside_call(const struct tui_outside_stack *stack);
 /* Writes a call as programs in C name it, from the function of its outermost frame: "MPI_Send" of mpi_send_, PMPI_Send
  * and ompi_mpi_send. */
 void tui_outside_call_name(const char *function, char *out, size_t size);
+/* Writes arguments as " from 1 tag 8 on MPI_COMM_WORLD of 4 ranks"; nothing where none is known. */
+void tui_outside_arguments_words(const struct tui_outside_arguments *call, char *out, size_t size);
 /* Returns the program's own frame: the caller of the communication call, else the innermost one that is not the C
  * library's or the compiler's; NULL: there is none. */
 const struct tui_outside_frame *tui_outside_place(const struct tui_outside_stack *stack);

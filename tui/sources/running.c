@@ -158,14 +158,20 @@ static int rank_of(int pid)
     return -1;
 }
 
-/* The number of ranks that a launcher of MPI has started on the host of a process; 0: not known. */
-static size_t ranks_beside(int pid)
+/* The first of some variables, which end with NULL, in the environment of a process, as a number; 0: it has none. */
+static int number_of(int pid, const char *const *name)
 {
     static char environment[ENVIRONMENT];
     const size_t n = tui_read_proc(pid, "environ", environment, sizeof environment);
-    const char *value = value_of(environment, n, "OMPI_COMM_WORLD_LOCAL_SIZE");
-    value = value ? value : value_of(environment, n, "MPI_LOCALNRANKS");
-    return value ? strtoul(value, NULL, 10) : 0;
+    const char *value = NULL;
+    for (; *name && !value; name++)
+        value = value_of(environment, n, *name);
+    return value ? atoi(value) : 0;
+}
+
+int tui_running_world(int pid)
+{
+    return number_of(pid, (const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL});
 }
 
 static bool has_mpi(int pid)
@@ -179,6 +185,7 @@ ANA_COMPARE(by_rank, struct tui_running_rank, x->rank - y->rank, y->calls_mpi - 
 size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t max)
 {
     char name[sizeof((struct tui_running_job *)NULL)->job];
+    static const char *const beside[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL};
     size_t n = 0, kept = 0;
     DIR *proc = opendir("/proc");
     for (struct dirent *entry; proc && n < max && (entry = readdir(proc));) {
@@ -186,7 +193,7 @@ size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t m
         bool is_first;
         double age_s;
         if (pid > 0 && name_job(pid, name, sizeof name, &is_first, &age_s) && strcmp(name, job) == 0)
-            out[n++] = (struct tui_running_rank){rank_of(pid), pid, has_mpi(pid), ranks_beside(pid)};
+            out[n++] = (struct tui_running_rank){rank_of(pid), pid, has_mpi(pid), (size_t)number_of(pid, beside)};
     }
     if (proc)
         closedir(proc);

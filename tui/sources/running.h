@@ -30,6 +30,9 @@ size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t m
 /* Finds the ranks here of the job that a process belongs to, as tui_running_ranks does. */
 size_t tui_running_siblings(int pid, struct tui_running_rank *out, size_t max);
 
+/* Returns the number of ranks that a launcher has started the job of a process with; 0: not known. */
+int tui_running_world(int pid);
+
 /* Reads the begin of a file, as much as fits; returns its bytes, a zero behind them.  0: it cannot be read. */
 size_t tui_read_file(const char *path, char *out, size_t size);
 /* Reads the begin of /proc/PID/NAME, as tui_read_file does. */
