@@ -214,7 +214,13 @@ bool ana_late_segment(const struct ana_job *job, const struct ana_summary *s, st
     bool regular = is_regular(segment, members->count);
     list_late(job, segment, members->count, regular, late);
     late->next_ns = next_worst(s, members->count, regular);
-    double part = late->lost_ns / charged_ns(s); /* the latest waits have not been followed yet */
+    const double followed_ns = charged_ns(s); /* the latest waits have not been followed yet */
+    double waiting_ns = 0;
+    for (size_t i = 0; i < s->rank_count; i++)
+        waiting_ns += (double)s->ranks[i].waiting_ns;
+    if (s->analysed < 1 && followed_ns < FOLLOWED * waiting_ns)
+        return false;
+    double part = late->lost_ns / followed_ns;
     late->share = part * ana_lost_share(s);
     bool sole = part >= LATE_SOLE && late->share >= NOTABLE_SHARE;
     bool few = late->ranks * 2 <= segment->ranks || segment->ranks == 1;

@@ -112,6 +112,7 @@ void ana_analysis_stop(struct ana_job *job)
     ana_bridges_free(job->members.bridges);
     job->members.bridges = NULL;
     ana_wait_clip_free(job->clip);
+    ana_late_waits_free(&job->late);
     ana_store_free(&job->analysis.store);
     ana_iter_free(&job->analysis.iter);
     ana_thread_pool_free(job->analysis.thread_pool);
@@ -193,10 +194,12 @@ static void advance_main(struct ana_job *job)
     struct ana_event *e[ANA_SLICE];
     size_t n = ana_merge_next_few(job->analysis.pass.merge, e, ANA_SLICE);
     if (n) {
-        ana_follow_events(job, e, n);
+        ana_follow_events(job, e, n, ana_merge_position(job->analysis.pass.merge));
         return;
     }
     bool ends = !ana_members_alive(&job->members) && !job->analysis.flushed;
+    ana_why_sync(&job->analysis.pass.why);
+    ana_count_late(job);
     ana_why_sync(&job->analysis.pass.why);
     if (ends) { /* first, since the replays that are left take memory */
         ana_merge_rest(job->analysis.pass.merge);
@@ -210,6 +213,7 @@ static void advance_main(struct ana_job *job)
     if (ends) {
         ana_why_sync(&job->analysis.pass.why);
         ana_match_flush(job->analysis.match);
+        ana_count_late(job);
         ana_why_settle(&job->analysis.pass.why, INT64_MAX, true);
         ana_close_accounts(job);
         job->analysis.flushed = true;
@@ -273,7 +277,9 @@ double ana_job_advance(struct ana_job *job, int64_t budget_ns)
             ana_time_range_advance(job);
         else
             break;
-    } while (stop == INT64_MAX || ana_now_ns() < stop);
+    } while (stop == INT64_MAX || ana_now_ns() < stop || ana_merge_in_slice(job->analysis.pass.merge));
+    ana_why_sync(&job->analysis.pass.why);
+    ana_count_late(job);
     ana_why_sync(&job->analysis.pass.why);
     job->analysis.pass.tally.out_of_memory |= job->sums.out_of_memory;
     if (job->analysis.pass.tally.out_of_memory && !job->lack_told) {

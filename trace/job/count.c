@@ -84,12 +84,45 @@ static int64_t count_wait(struct ana_job *job, struct ana_wait_span *span, float
     return counts ? span->end_ns - span->begin_ns : 0;
 }
 
-/* Counts a wait that is no message's. */
-static int64_t count_other(struct ana_job *job, struct ana_wait_span *span, struct ana_tally_note_wait *note,
-                           uint32_t comm)
+/* Has a wait counted at the end of its slice: its call may have others. */
+static void count_later(struct ana_job *job, const struct ana_wait_span *span, float share, struct calls calls,
+                        uint32_t comm)
 {
-    note->waits = 0;
-    return count_wait(job, span, 1, calls_of(job, span), note, comm);
+    struct ana_late_wait_item item = {
+        .span = *span, .has_in = calls.in, .has_came = calls.came, .share = share, .comm = comm};
+    if (calls.in)
+        item.in = *calls.in;
+    if (calls.came)
+        item.came = *calls.came;
+    job->analysis.pass.tally.out_of_memory |= !ana_late_waits_add(&job->late, &item);
+}
+
+static void count_item(void *user, struct ana_late_wait_item *item)
+{
+    const struct calls calls = {item->has_in ? &item->in : NULL, item->has_came ? &item->came : NULL};
+    count_wait(user, &item->span, item->share, calls, &(struct ana_tally_note_wait){0}, item->comm);
+}
+
+void ana_count_late(struct ana_job *job)
+{
+    ana_late_waits_flush(&job->late, count_item, job);
+}
+
+/* Whether a call may wait for several ranks in turn. */
+static bool may_wait_again(const struct trc_call *call)
+{
+    return !trc_opclass_is(call->opclass, TRC_FACT_LATE) || call->opclass == TRC_OP_WAIT ||
+           call->opclass == TRC_OP_SENDRECV;
+}
+
+/* Counts a wait for a message. */
+static void count_message_wait(struct ana_job *job, struct ana_wait_span *span, struct calls calls,
+                               struct ana_tally_note_wait *note, uint32_t comm)
+{
+    if (may_wait_again(span->call))
+        count_later(job, span, 1, calls, comm);
+    else
+        count_wait(job, span, 1, calls, note, comm);
 }
 
 /* Counts the time that a rank polled, up to a step, until the culprit of `span` came; nothing, if it did not. */
@@ -102,12 +135,11 @@ static void count_polls(struct ana_job *job, struct ana_wait_span *span, uint32_
     bool completes = trc_opclass_category(opclass) == TRC_CAT_WAIT;
     if (spin->step == span->waiter_step ? !completes : !trc_opclass_is_probe(opclass))
         return; /* it polled for something else */
-    struct ana_tally_note_wait note = {0};
     span->call = spin->call;
     span->begin_ns = spin->begin_ns;
     span->end_ns = span->came_ns;
     span->waiter_step = spin->step;
-    count_wait(job, span, spin->share, calls_of(job, span), &note, comm);
+    count_later(job, span, spin->share, calls_of(job, span), comm);
 }
 
 /* Whether nothing of a message lies in the window, nor a wait for it. */
@@ -140,7 +172,7 @@ static void on_message(void *user, const struct ana_message *message)
         moved = ana_tally_moved(ana_store_message(&job->analysis.store, message, at), note->pair);
     }
     if (ana_late_sender(message, &span))
-        count_wait(job, &span, 1, calls, &note->wait[0], note->comm);
+        count_message_wait(job, &span, calls, &note->wait[0], note->comm);
     else if (__builtin_expect(job->analysis.pass.why.calls.rank[message->destination].spins != 0, 0))
         count_polls(job,
                     &(struct ana_wait_span){ANA_LATE_SENDER, message->destination, message->source, 0, 0,
@@ -149,7 +181,7 @@ static void on_message(void *user, const struct ana_message *message)
                     note->comm);
     ana_why_message(&job->analysis.pass.why, message, &moved);
     if (ana_late_receiver(message, &span))
-        count_wait(job, &span, 1, calls_of(job, &span), &note->wait[1], note->comm);
+        count_message_wait(job, &span, calls_of(job, &span), &note->wait[1], note->comm);
 }
 
 static void on_joined(void *user, const struct ana_joined *joined)
@@ -158,7 +190,7 @@ static void on_joined(void *user, const struct ana_joined *joined)
     struct ana_wait_span span;
     const uint32_t comm = ana_store_comm(&job->analysis.store, joined->comm_identity);
     if (ana_late_to_begin(joined, &span))
-        count_other(job, &span, &(struct ana_tally_note_wait){0}, comm);
+        count_later(job, &span, 1, calls_of(job, &span), comm);
     else if (joined->needed.index != joined->index)
         count_polls(job, &span, comm);
     ana_why_joined(&job->analysis.pass.why, joined);
@@ -169,8 +201,7 @@ static void on_need(void *user, const struct ana_need *need)
     struct ana_job *job = user;
     struct ana_wait_span span;
     if (ana_late_partner(need, &span))
-        count_other(job, &span, &(struct ana_tally_note_wait){0},
-                    ana_store_comm(&job->analysis.store, need->comm_identity));
+        count_later(job, &span, 1, calls_of(job, &span), ana_store_comm(&job->analysis.store, need->comm_identity));
     ana_why_need(&job->analysis.pass.why, need);
 }
 
@@ -218,8 +249,8 @@ static void on_instance(void *user, const struct ana_instance *instance)
     uint32_t place = place_of_instance(job, instance);
     struct ana_tally_note_wait note = {0};
     size_t n = ana_waits_of_instance(instance, job->span);
-    for (size_t i = 0; i < n; i++)
-        lost += count_other(job, &job->span[i], &note, comm);
+    for (size_t i = 0; i < n; i++, note.waits = 0)
+        lost += count_wait(job, &job->span[i], 1, calls_of(job, &job->span[i]), &note, comm);
     ana_why_instance(&job->analysis.pass.why, instance);
     if (!in_window(job, instance->arrival[0].begin_ns, instance->arrival[instance->arrivals - 1].end_ns))
         return;

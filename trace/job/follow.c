@@ -129,23 +129,28 @@ static inline __attribute__((always_inline)) void process_each(struct ana_job *j
         }
 }
 
-/* Processes events, and emits the progress after each SETTLE events, also of a longer array: results depend on it. */
-void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n)
+/* Begins a slice: counts the waits of those before, and emits the progress after SETTLE events at least. */
+static void begin_slice(struct ana_job *job, int64_t reached_ns)
 {
-    for (struct ana_event *const *stop = e + n; e < stop;) {
-        size_t left = (size_t)(stop - e), more = SETTLE - job->unsettled;
-        more = more < left ? more : left;
-        job->unsettled += (unsigned)more;
-        if (job->analysis.pass.why.pipeline)
-            process_each(job, e, more, job->analysis.pass.why.pipeline);
-        else
-            process_each(job, e, more, NULL);
-        e += more;
-        if (job->unsettled < SETTLE)
-            return;
-        if (e[-1]->end_ns > job->reached_ns)
-            job->reached_ns = e[-1]->end_ns;
-        ana_why_settle(&job->analysis.pass.why, job->reached_ns, false);
-        job->unsettled = 0;
-    }
+    struct ana_why *why = &job->analysis.pass.why;
+    job->reached_ns = reached_ns;
+    if (why->pipeline)
+        ana_pipeline_room(why->pipeline, ANA_PIPELINE_SLICE);
+    else
+        ana_count_late(job);
+    if (job->unsettled < SETTLE)
+        return;
+    ana_why_settle(why, reached_ns, false);
+    job->unsettled = 0;
+}
+
+void ana_follow_events(struct ana_job *job, struct ana_event *const *e, size_t n, int64_t reached_ns)
+{
+    if (reached_ns > job->reached_ns)
+        begin_slice(job, reached_ns);
+    job->unsettled += (unsigned)n;
+    if (job->analysis.pass.why.pipeline)
+        process_each(job, e, n, job->analysis.pass.why.pipeline);
+    else
+        process_each(job, e, n, NULL);
 }

@@ -4,6 +4,7 @@
 #include "trace/job/analysis.h"
 #include "trace/job/comms.h"
 #include "trace/job/filter.h"
+#include "trace/job/late.h"
 #include "trace/job/site_words.h"
 #include "trace/sums/sums.h"
 #include "trace/job/upper.h"
@@ -30,6 +31,7 @@ struct ana_job {
     bool lack_told;            /* a warning reports gaps in the sums */
     struct ana_queue pipeline; /* events to a thread that relates them (pipeline.h); of size 0: it is done at once */
     struct ana_wait_clip *clip;
+    struct ana_late_waits late;
     struct ana_wait_span *span; /* room for one instance's */
     size_t spans;
     struct ana_sums sums;         /* sums of the pass over all events */
@@ -50,6 +52,8 @@ void ana_collect_warnings(struct ana_job *job);
 
 /* count.c: the sink for a match of all events: it stores and adds up the relations. */
 struct ana_match_sink ana_job_sink(struct ana_job *job);
+/* count.c: counts the waits of a slice that is over.  The thread that finds relations calls it. */
+void ana_count_late(struct ana_job *job);
 /* count.c: place of the sum of a pair of the pass over all events, + 1; 0: unknown, or out of memory. */
 uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination);
 

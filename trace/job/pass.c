@@ -1,4 +1,5 @@
 #include "trace/job/pass_impl.h"
+#include "trace/relations/slices.h"
 #include <stdlib.h>
 
 #define LANE_WIDTH_NS 65536  /* finest bucket of the timeline while the job is short */
@@ -71,6 +72,8 @@ static struct ana_merge *open_merge(const struct ana_job *job, const struct ana_
                                        : ana_merge_open(pass->file, job->members.count, job->members.clock);
     if (merge && pass == &job->bounds_pass)
         ana_merge_set_filter(merge, (struct ana_filter){job->bounds_match, ana_match_wants});
+    if (merge && pass == &job->analysis.pass)
+        ana_merge_set_slices(merge, ana_slice_shift(pass->file, job->members.count));
     return merge;
 }
 

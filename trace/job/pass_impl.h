@@ -24,8 +24,8 @@ void ana_pass_region(struct ana_job *job, struct ana_pass *pass, const struct an
 void ana_match_ranks(const struct ana_job *job, struct ana_match *match);
 
 /* follow.c: processes events of the main pass, in their order: does the work that depends on earlier events of their
- * threads; then hands them on. */
-void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n);
+ * threads; then hands them on.  All that ended before `reached_ns` have been processed before. */
+void ana_follow_events(struct ana_job *job, struct ana_event *const *events, size_t n, int64_t reached_ns);
 
 /* relate.c: makes another thread relate the events, if there are enough and if what events point to lives long enough:
  * where they are read in parts.  False: out of memory. */

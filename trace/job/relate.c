@@ -12,6 +12,8 @@ static void relate_items(void *user, const void *items, size_t n)
     for (const struct ana_pipeline_item *stop = item + n; item < stop; item++)
         if (item->kind == ANA_PIPELINE_FACT)
             ana_why_pass_on(&job->analysis.pass.why, &item->fact);
+        else if (item->kind == ANA_PIPELINE_SLICE)
+            ana_count_late(job);
         else
             ana_relate_event(job, item->kind, &item->event);
 }

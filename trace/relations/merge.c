@@ -1,5 +1,6 @@
 #include "trace/relations/merge_impl.h"
 #include "trace/util/sort.h"
+#include "trace/util/times.h"
 #include "trace/util/grow.h"
 #include <stdlib.h>
 
@@ -24,7 +25,7 @@ static inline struct entry entry_of(const struct lane *lane, bool is_part)
 {
     const struct ana_event *next = lane->next;
     int64_t end_ns = is_part ? next->end_ns : ana_clock_apply(&lane->line, next->item.end);
-    return (struct entry){end_ns, (next->joined ? 0 : BEGINS_ANEW) | lane->number};
+    return (struct entry){end_ns, (next->joined ? 0 : BEGINS_ANEW) | (uint64_t)lane->index << INDEX | lane->number};
 }
 
 /* Returns the entry of a lane's next item, or NOTHING. */
@@ -33,8 +34,25 @@ static struct entry entry_or_none(const struct lane *lane)
     return lane->next == lane->stop ? (struct entry){NOTHING, lane->number} : entry_of(lane, lane->part);
 }
 
-static inline bool before(const struct entry *a, const struct entry *b)
+/* The slice that a time lies in. */
+static inline int64_t slice_of(const struct ana_merge *merge, int64_t ns)
 {
+    return ns >> merge->shift;
+}
+
+static inline int64_t begin_of(const struct ana_merge *merge, int64_t ns)
+{
+    return slice_of(merge, ns) * ((int64_t)1 << merge->shift);
+}
+
+static inline bool before(const struct ana_merge *merge, const struct entry *a, const struct entry *b)
+{
+    if (merge->shift) {
+        const int64_t slice_a = slice_of(merge, a->end_ns), slice_b = slice_of(merge, b->end_ns);
+        const uint64_t rank_a = (a->order & ~BEGINS_ANEW) >> INDEX, rank_b = (b->order & ~BEGINS_ANEW) >> INDEX;
+        if (slice_a != slice_b || rank_a != rank_b)
+            return slice_a != slice_b ? slice_a < slice_b : rank_a < rank_b;
+    }
     if (__builtin_expect(a->end_ns == b->end_ns, 0))
         return a->order < b->order;
     return a->end_ns < b->end_ns;
@@ -45,7 +63,7 @@ static inline void replay(struct ana_merge *merge, const struct lane *lane, stru
 {
     struct entry *tree = merge->tree;
     for (size_t node = node_of(merge, lane->number); node > 0; node /= 2)
-        if (before(&tree[node], &entry)) {
+        if (before(merge, &tree[node], &entry)) {
             struct entry loser = entry;
             entry = tree[node];
             tree[node] = loser;
@@ -64,10 +82,12 @@ static void play_all(struct ana_merge *merge)
         merge->tree[i].order = NOBODY;
     for (size_t l = 0; l < merge->lanes; l++) {
         merge->lane[l]->number = (uint32_t)l;
+        merge->lane[l]->alone = (l == 0 || merge->lane[l - 1]->index != merge->lane[l]->index) &&
+                                (l + 1 == merge->lanes || merge->lane[l + 1]->index != merge->lane[l]->index);
         struct entry entry = entry_or_none(merge->lane[l]);
         size_t i = node_of(merge, l);
         for (; i > 0 && merge->tree[i].order != NOBODY; i /= 2)
-            if (before(&merge->tree[i], &entry)) {
+            if (before(merge, &merge->tree[i], &entry)) {
                 struct entry loser = entry;
                 entry = merge->tree[i];
                 merge->tree[i] = loser;
@@ -122,6 +142,7 @@ static bool add_part(struct ana_merge *merge, size_t number, struct trc_file *co
         return false;
     }
     lane->part = part;
+    lane->index = (uint32_t)number;
     lane->next = lane->stop = lane->event;
     return true;
 }
@@ -197,7 +218,7 @@ struct ana_merge *ana_merge_open(struct trc_file *const *files, size_t n, const 
     if (!merge)
         return NULL;
     merge->clock = clock;
-    merge->begin_ns = merge->position_ns = INT64_MIN;
+    merge->begin_ns = merge->position_ns = merge->latest_ns = INT64_MIN;
     merge->end_ns = INT64_MAX;
     bool complete = true;
     for (size_t i = 0; complete && i < n; i++)
@@ -245,11 +266,16 @@ bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, c
     close_lanes(merge);
     merge->begin_ns = begin_ns;
     merge->end_ns = end_ns;
-    merge->position_ns = INT64_MIN;
+    merge->position_ns = merge->latest_ns = INT64_MIN;
     merge->count = 0;
     for (size_t i = 0; i < merge->sources; i++)
         merge->source[i].selected = !ranks || ranks[i];
     return refresh(merge);
+}
+
+void ana_merge_set_slices(struct ana_merge *merge, unsigned shift)
+{
+    merge->shift = shift;
 }
 
 void ana_merge_set_filter(struct ana_merge *merge, struct ana_filter filter)
@@ -283,34 +309,61 @@ static inline void make_event(const struct lane *lane, struct ana_event *event, 
         event->use = (struct ana_use *)&event->item.of->note;
 }
 
-/* Outputs out items, until a lane has none left.  SUB items stay behind their event whatever else ended at that time.
- * Items of parts are events already. */
+/* Outputs items that end until `until_ns`, until a lane has none left.  SUB items stay behind their event whatever else
+ * ended at that time.  Items of parts are events already. */
 static inline __attribute__((always_inline)) size_t output_items(struct ana_merge *merge, struct ana_event **out,
-                                                                 size_t max, bool in_parts)
+                                                                 size_t max, int64_t until_ns, bool in_parts)
 {
     struct entry *tree = merge->tree;
     size_t n = 0;
-    while (n < max && tree[0].end_ns <= merge->horizon_ns) {
+    while (n < max && tree[0].end_ns <= until_ns) {
         struct lane *lane = first_of(merge);
-        struct ana_event *event = lane->next;
-        int64_t end_ns = tree[0].end_ns, begin_ns = in_parts ? 0 : ana_clock_apply(&lane->line, event->item.begin);
-        if (end_ns > merge->position_ns)
-            merge->position_ns = end_ns;
+        struct entry entry = tree[0];
+        const bool stays = merge->shift && lane->alone; /* it is the first of its slice as long as it has items there */
         do {
-            if (!in_parts)
-                make_event(lane, event, begin_ns, end_ns);
-            __builtin_prefetch(event->use); /* it lies apart, and all that follows waits for it */
-            __builtin_prefetch(&event->use->route);
-            out[n++] = event++;
-        } while (event->joined && n < max);
-        lane->next = event;
-        if (event == lane->stop) {
-            merge->spent = true;
-            break;
-        }
-        replay(merge, lane, entry_of(lane, in_parts));
+            struct ana_event *event = lane->next;
+            int64_t begin_ns = in_parts ? 0 : ana_clock_apply(&lane->line, event->item.begin);
+            if (entry.end_ns > merge->latest_ns)
+                merge->latest_ns = entry.end_ns;
+            do {
+                if (!in_parts)
+                    make_event(lane, event, begin_ns, entry.end_ns);
+                __builtin_prefetch(event->use); /* it lies apart, and all that follows waits for it */
+                __builtin_prefetch(&event->use->route);
+                out[n++] = event++;
+            } while (event->joined && n < max);
+            lane->next = event;
+            if (event == lane->stop) {
+                merge->spent = true;
+                return n;
+            }
+            entry = entry_of(lane, in_parts);
+        } while (stays && n < max && entry.end_ns <= until_ns);
+        replay(merge, lane, entry);
     }
     return n;
+}
+
+/* Refills the first lane, if all its items were given out. */
+static void refill_spent(struct ana_merge *merge)
+{
+    if (!merge->spent)
+        return;
+    merge->spent = false;
+    struct lane *lane = first_of(merge);
+    refill_lane(merge, lane);
+    replay(merge, lane, entry_or_none(lane));
+}
+
+bool ana_merge_in_slice(struct ana_merge *merge)
+{
+    if (!merge->shift || !merge->begun || merge->lanes == 0)
+        return false;
+    refill_spent(merge);
+    const int64_t next_ns = merge->tree[0].end_ns;
+    const bool more = next_ns <= merge->horizon_ns && begin_of(merge, next_ns) <= merge->position_ns;
+    merge->position_ns = more ? merge->position_ns : merge->latest_ns;
+    return more;
 }
 
 size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_t max)
@@ -319,13 +372,16 @@ size_t ana_merge_next_few(struct ana_merge *merge, struct ana_event **out, size_
         return 0;
     if (merge->lanes == 0)
         return 0;
-    if (merge->spent) {
-        merge->spent = false;
-        struct lane *lane = first_of(merge);
-        refill_lane(merge, lane);
-        replay(merge, lane, entry_or_none(lane));
+    refill_spent(merge);
+    int64_t until_ns = merge->horizon_ns, begin_ns = begin_of(merge, merge->tree[0].end_ns);
+    if (merge->shift && merge->tree[0].end_ns <= until_ns) {
+        until_ns = ana_earlier(until_ns, begin_ns + (((int64_t)1 << merge->shift) - 1));
+        merge->position_ns = begin_ns > merge->position_ns ? begin_ns : merge->position_ns;
     }
-    size_t n = merge->parts.parts ? output_items(merge, out, max, true) : output_items(merge, out, max, false);
+    size_t n = merge->parts.parts ? output_items(merge, out, max, until_ns, true)
+                                  : output_items(merge, out, max, until_ns, false);
     merge->count += n;
+    if (!merge->shift || n == 0)
+        merge->position_ns = merge->latest_ns;
     return n;
 }

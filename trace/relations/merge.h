@@ -45,6 +45,12 @@ void ana_merge_set_live(struct ana_merge *merge, size_t index, bool live);
 bool ana_merge_refresh(struct ana_merge *merge);
 /* Restricts a merge, before its first item, to the events that a filter wants, and losses. */
 void ana_merge_set_filter(struct ana_merge *merge, struct ana_filter filter);
+/* Has a merge, before its first item, output rank after rank within slices of job time 2^shift ns wide (slices.h): many
+ * items of one rank in a row, in the order of their ends; all of a slice before the next, but for a running job, whose
+ * horizon may cut a slice.  ana_merge_next_few then stops at the end of a slice. */
+void ana_merge_set_slices(struct ana_merge *merge, unsigned shift);
+/* Whether more items of the slice under way can be output now.  Items output before become invalid. */
+bool ana_merge_in_slice(struct ana_merge *merge);
 /* Whether memory ran out while threads were taken up: items are missing. */
 bool ana_merge_failed(const struct ana_merge *merge);
 
@@ -64,7 +70,8 @@ static inline const struct ana_event *ana_merge_next(struct ana_merge *merge)
  * merge of their own.  False: out of memory. */
 bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, const uint8_t *ranks);
 
-/* The latest job time of the items given out, in ns; INT64_MIN: none yet. */
+/* The job time up to which all items were given out, in ns: the begin of a slice under way, else the latest end of an
+ * item; INT64_MIN: none yet. */
 int64_t ana_merge_position(const struct ana_merge *merge);
 /* Returns the number of items given out, or left out by the filter: only items read here. */
 uint64_t ana_merge_count(const struct ana_merge *merge);

@@ -24,6 +24,7 @@ struct lane {
     bool dry;                  /* had nothing more when last asked, */
     bool joined;               /* the filter let the last event pass, or a SUB item of it */
     bool ended;                /* will give nothing more: past the time range */
+    bool alone;                /* no other thread of its rank has a lane */
     struct trc_cursor *cursor; /* NULL: it is a part */
     struct ana_part *part;
     uint64_t asked;           /* dry at this revision of its file */
@@ -32,11 +33,12 @@ struct lane {
 };
 
 /* A lane's next item, as it comes in the order of all.  Among equal ends: SUB items of an event given out before, then
- * by lane. */
+ * by rank and lane. */
 struct entry {
     int64_t end_ns; /* NOTHING: the lane has no item now */
-    uint64_t order; /* the lane's number, | BEGINS_ANEW */
+    uint64_t order; /* the lane's number, | its index << INDEX, | BEGINS_ANEW */
 };
+#define INDEX       32
 #define NOTHING     INT64_MAX
 #define BEGINS_ANEW ((uint64_t)1 << 63) /* it is no SUB of an event given out before */
 #define NOBODY      UINT64_MAX
@@ -53,7 +55,8 @@ struct ana_merge {
     struct ana_filter filter;     /* none: `wants` is NULL */
     struct ana_part_source parts; /* source of parts; it has none where files are read here */
     int64_t horizon_ns, begin_ns, end_ns;
-    int64_t position_ns;
+    int64_t position_ns, latest_ns; /* all items up to there were given out; the latest end of one that was */
+    unsigned shift;                 /* width of the slices, as a power of two; 0: there are none */
     uint64_t count;
     struct trc_record record; /* the last one that was no usual event */
 };

@@ -1,5 +1,6 @@
 #include "trace/relations/parts.h"
 #include "trace/relations/merge.h"
+#include "trace/relations/slices.h"
 #include "trace/util/pages.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ struct ana_part_reader *ana_part_reader_new(struct trc_file *const *files, size_
         return NULL;
     reader->room = signatures_of(n);
     reader->merge = ana_merge_open(files, n, clock);
+    if (reader->merge && !filter.wants)
+        ana_merge_set_slices(reader->merge, ana_slice_shift(files, n));
     for (size_t i = 0; reader->merge && i < n; i++)
         ana_merge_set_live(reader->merge, i, false);
     if (reader->merge)

@@ -94,8 +94,12 @@ static void insert_slow(struct ana_summary *s, const struct ana_stored_message *
     bool late = m->recv_wait_ns != INT64_MIN && m->recv_wait_ns < m->send_begin_ns;
     int64_t at_ns = late ? m->recv_wait_ns : m->send_begin_ns, ns = m->recv_complete_ns - at_ns;
     size_t at = s->slow_count;
-    while (at > 0 && s->slow[at - 1].ns < ns)
-        at--;
+    for (; at > 0; at--) {
+        const struct ana_slow_message *before = &s->slow[at - 1];
+        if (before->ns > ns ||
+            (before->ns == ns && (before->at_ns < at_ns || (before->at_ns == at_ns && before->source <= m->source))))
+            break;
+    }
     if (at == ANA_SLOW_MESSAGES)
         return;
     s->slow_count += s->slow_count < ANA_SLOW_MESSAGES;

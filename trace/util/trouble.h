@@ -28,6 +28,7 @@
 #define LATE_AHEAD     1.25 /* times the loss to the next worst rank, or nobody is named */
 #define LATE_ALIKE     0.7  /* share of the worst rank's excess: others above it are late like it */
 #define LATE_SOLE      0.5  /* share of all waiting that one segment has to cost to be named */
+#define FOLLOWED       0.05 /* share of the waits so far that must have been followed back */
 #define SLOW_ITERATION 1.5  /* times the median, or longer */
 #define SPIKE_TIMES    4    /* times the usual, or longer */
 

@@ -10,7 +10,8 @@
 enum ana_pipeline_kind {
     ANA_PIPELINE_EVENT, /* event of the program's own time, with its step */
     ANA_PIPELINE_OTHER, /* any other */
-    ANA_PIPELINE_FACT   /* fact to be emitted */
+    ANA_PIPELINE_FACT,  /* fact to be emitted */
+    ANA_PIPELINE_SLICE  /* nothing: a slice of job time is over */
 };
 
 struct ana_pipeline_item {

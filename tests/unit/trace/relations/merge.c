@@ -46,6 +46,33 @@ static size_t drain(struct ana_merge *merge, struct out *out, size_t max)
     return n;
 }
 
+/* Reads the files in slices, whose `n` items got[] holds in the order of their ends: by slice, rank and end, and each
+ * call gives out items of one slice. */
+static void check_slices(size_t n, unsigned shift)
+{
+    struct ana_merge *merge = ana_merge_open(file, FILES, clock_);
+    ana_merge_set_slices(merge, shift);
+    struct ana_event *e[7], before = {.end_ns = INT64_MIN};
+    uint64_t next[FILES][4] = {{0}};
+    size_t m = 0;
+    for (size_t few; (few = ana_merge_next_few(merge, e, 7)) > 0; m += few) {
+        for (size_t i = 0; i < few; i++) {
+            const int64_t slice = e[i]->end_ns >> shift, slice_before = before.end_ns >> shift;
+            const bool later =
+                e[i]->index > before.index || (e[i]->index == before.index && e[i]->end_ns >= before.end_ns);
+            CHECK(slice > slice_before || (slice == slice_before && later), "item %zu of slices of 2^%u", m + i, shift);
+            CHECK(i == 0 || slice == slice_before, "item %zu of another slice", m + i);
+            CHECK(e[i]->sig->sent == next[e[i]->index][e[i]->thread]++, "thread's order at %zu", m + i);
+            before = *e[i];
+        }
+        CHECK(ana_merge_position(merge) == before.end_ns >> shift << shift, "position inside a slice");
+        const bool more = ana_merge_in_slice(merge);
+        CHECK(more || ana_merge_position(merge) < ((before.end_ns >> shift) + 1) << shift, "position behind a slice");
+    }
+    CHECK(m == n && ana_merge_position(merge) == got[n - 1].event.end_ns, "%zu of %zu items in slices", m, n);
+    ana_merge_close(merge);
+}
+
 static void test_order(void)
 {
     start(FILES);
@@ -102,6 +129,8 @@ static void test_order(void)
     for (size_t i = 0; i < n; i++)
         CHECK(window[i].id == got[i].id && window[i].event.end_ns == got[i].event.end_ns, "the same at %zu", i);
     ana_merge_close(merge);
+    for (unsigned shift = 1; shift < 14; shift += 4)
+        check_slices(n, shift);
     stop(FILES);
 }
 
