@@ -8,4 +8,4 @@
  * a finished job have the same. */
 unsigned ana_slice_shift(struct trc_file *const *files, size_t n);
 
-#define ANA_SLICE_ITEMS 32u
+#define ANA_SLICE_ITEMS 64u
