@@ -129,7 +129,7 @@ static inline __attribute__((always_inline)) void process_each(struct ana_job *j
         }
 }
 
-/* Begins a slice: counts the waits of those before, and emits the progress after SETTLE events at least. */
+/* Begins a slice: counts the waits of earlier ones, and emits the progress after SETTLE events at least. */
 static void begin_slice(struct ana_job *job, int64_t reached_ns)
 {
     struct ana_why *why = &job->analysis.pass.why;

@@ -17,9 +17,9 @@ struct ana_late_wait_item {
 };
 
 struct ana_late_waits {
-    struct ana_late_wait_item *item; /* in the order in which they were found */
+    struct ana_late_wait_item *item; /* in order of discovery */
     size_t count, room;
-    uint32_t *last; /* by rank index: its last item in the order of calls and culprits, + 1; 0: it has none */
+    uint32_t *last; /* last item by rank index, in the order of calls and culprits, + 1; 0: none */
     size_t ranks;
 };
 
@@ -27,7 +27,7 @@ struct ana_late_waits {
 void ana_late_waits_free(struct ana_late_waits *waits);
 /* Adds a copy of a wait; `before` is set here.  False: out of memory. */
 bool ana_late_waits_add(struct ana_late_waits *waits, const struct ana_late_wait_item *item);
-/* Calls `found` for all items, those of a waiter in the order of its calls, in a call by when the culprits came; and
- * removes them. */
+/* Calls `found` for each item and removes all: waiter by waiter, in the order of its calls, within a call in the order
+ * in which the culprits came. */
 void ana_late_waits_flush(struct ana_late_waits *waits, void (*found)(void *user, struct ana_late_wait_item *item),
                           void *user);
