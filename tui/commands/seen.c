@@ -1,7 +1,9 @@
 #include "tui/commands/seen.h"
 #include "trace/util/now.h"
+#include "trace/util/text.h"
 
 #include <dirent.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,4 +191,70 @@ bool tui_seen_look(struct tui_rank_stack *rank, size_t n)
     find_polls(rank, n);
     free(process);
     return true;
+}
+
+/* ---- ranks as text ----------------------------------------------------------------------------------------------- */
+
+#define WRITTEN     "hpctop-look %zu %zu\n" /* size of a rank, number */
+#define WITH_FRAMES offsetof(struct tui_rank_stack, stack.frame)
+
+void tui_seen_write(const struct tui_rank_stack *rank, size_t n, FILE *to)
+{
+    fprintf(to, WRITTEN, sizeof *rank, n);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *bytes = (const unsigned char *)&rank[i];
+        const size_t size = WITH_FRAMES + rank[i].stack.count * sizeof *rank->stack.frame;
+        for (size_t k = 0; k < size; k++)
+            fprintf(to, "%02x", bytes[k]); /* stdout is for text */
+        fputc('\n', to);
+    }
+}
+
+static void clean(char *text, size_t size)
+{
+    text[size - 1] = 0;
+    trc_clean_text(text);
+}
+
+/* Reads one rank.  False: the text has ended, or is damaged. */
+static bool read_rank(FILE *from, struct tui_rank_stack *out)
+{
+    unsigned char *bytes = (unsigned char *)out;
+    size_t n = 0;
+    memset(out, 0, sizeof *out);
+    while (n < sizeof *out && fscanf(from, "%2hhx", &bytes[n]) == 1) {
+        n++;
+        const int next = fgetc(from);
+        if (next == '\n' || next == EOF)
+            break;
+        ungetc(next, from);
+    }
+    if (n < WITH_FRAMES || out->stack.count > TUI_OUTSIDE_FRAMES || out->outer > out->stack.count || out->id.rank < 0 ||
+        n != WITH_FRAMES + out->stack.count * sizeof *out->stack.frame)
+        return false;
+    clean(out->polls, sizeof out->polls);
+    for (size_t i = 0; i < out->stack.count; i++) {
+        clean(out->stack.frame[i].function, sizeof out->stack.frame[i].function);
+        clean(out->stack.frame[i].where, sizeof out->stack.frame[i].where);
+    }
+    out->id.pid = -out->id.pid; /* a process elsewhere */
+    return true;
+}
+
+int tui_seen_read(FILE *from, const struct tui_rank_stack *has, size_t n, struct tui_rank_stack *out, size_t max)
+{
+    char line[256];
+    size_t size = 0, ranks = 0, added = 0;
+    while (!size && fgets(line, sizeof line, from))
+        if (sscanf(line, WRITTEN, &size, &ranks) != 2)
+            size = 0;
+    if (size != sizeof *out)
+        return -1;
+    while (ranks-- && added < max && read_rank(from, &out[added])) {
+        size_t i = 0;
+        while (i < n && has[i].id.rank != out[added].id.rank)
+            i++;
+        added += i == n;
+    }
+    return (int)added;
 }

@@ -91,6 +91,17 @@ static const struct launcher *launcher_of(int pid, char *job, size_t size)
     return NULL;
 }
 
+/* Writes the port of mpiexec that Hydra's proxy, the parent of a rank, was given: all hosts have the same. */
+static bool name_port(int parent, char *job, size_t size)
+{
+    char line[4096];
+    const size_t n = tui_read_proc(parent, "cmdline", line, sizeof line);
+    for (const char *word = line; word < line + n; word += strlen(word) + 1)
+        if (strcmp(word, "--control-port") == 0)
+            return snprintf(job, size, "control-port=%s", word + strlen(word) + 1) > 0;
+    return false;
+}
+
 /* Writes which job a process is a rank of, and whether its parent is not.  False: of none. */
 static bool name_job(int pid, char *job, size_t size, bool *is_first, double *age_s)
 {
@@ -105,7 +116,7 @@ static bool name_job(int pid, char *job, size_t size, bool *is_first, double *ag
     double other_s;
     while (launcher_of(parent, above, sizeof above) == launcher && read_stat(parent, &parent, &other_s))
         ;
-    return snprintf(job, size, "%s=%d", launcher->rank, parent) > 0;
+    return name_port(parent, job, size) || snprintf(job, size, "%s=%d", launcher->rank, parent) > 0;
 }
 
 /* Finds the first file that a process has mapped with `word` in its line of /proc/PID/maps. */
@@ -171,7 +182,72 @@ static int number_of(int pid, const char *const *name)
 
 int tui_running_world(int pid)
 {
-    return number_of(pid, (const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL});
+    return number_of(pid, (const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", NULL});
+}
+
+bool tui_running_variable(int pid, const char *name, char *out, size_t size)
+{
+    static char environment[ENVIRONMENT];
+    const size_t n = tui_read_proc(pid, "environ", environment, sizeof environment);
+    const char *value = value_of(environment, n, name);
+    snprintf(out, size, "%s", value ? value : "");
+    return value;
+}
+
+/* Writes the host in the arguments of ssh.  False: the process runs another program. */
+static bool find_host(int pid, char *out, size_t size)
+{
+    char line[4096];
+    const size_t n = tui_read_proc(pid, "cmdline", line, sizeof line);
+    bool is_ssh = false;
+    for (const char *word = line; word < line + n; word += strlen(word) + 1) {
+        const char *slash = strrchr(word, '/');
+        if (!is_ssh) {
+            is_ssh = strcmp(slash ? slash + 1 : word, "ssh") == 0;
+            if (!is_ssh && word != line)
+                return false; /* the second word names a script */
+        } else if (*word != '-') {
+            snprintf(out, size, "%s", word);
+            return true;
+        } else if (word[1] && !word[2] && strchr("bcDeFIiJLlmOopQRSWw", word[1])) {
+            word += strlen(word) + 1; /* its value */
+        }
+    }
+    return false;
+}
+
+static bool is_launcher(int pid)
+{
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "prte", "hydra"};
+    char name[64];
+    tui_read_proc(pid, "comm", name, sizeof name);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+size_t tui_running_hosts(int pid, char (*host)[64], size_t max)
+{
+    int above[4] = {0}, parent;
+    double age_s;
+    size_t depth = 0, n = 0;
+    while (depth < 4 && read_stat(pid, &above[depth], &age_s))
+        pid = above[depth++];
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && n < max && (entry = readdir(proc));) {
+        pid = atoi(entry->d_name);
+        if (pid <= 0 || !read_stat(pid, &parent, &age_s) || !is_launcher(parent))
+            continue;
+        for (size_t i = 0; i < depth; i++)
+            if (above[i] == parent && find_host(pid, host[n], sizeof host[n])) {
+                n++;
+                break;
+            }
+    }
+    if (proc)
+        closedir(proc);
+    return n;
 }
 
 static bool has_mpi(int pid)

@@ -32,6 +32,10 @@ size_t tui_running_siblings(int pid, struct tui_running_rank *out, size_t max);
 
 /* Returns the number of ranks that a launcher has started the job of a process with; 0: not known. */
 int tui_running_world(int pid);
+/* Writes a variable of a process's environment.  False: it has none. */
+bool tui_running_variable(int pid, const char *name, char *out, size_t size);
+/* Finds hosts that the launcher of a rank here has reached by ssh.  Returns their number, at most `max`. */
+size_t tui_running_hosts(int pid, char (*host)[64], size_t max);
 
 /* Reads the begin of a file, as much as fits; returns its bytes, a zero behind them.  0: it cannot be read. */
 size_t tui_read_file(const char *path, char *out, size_t size);

@@ -42,8 +42,10 @@ ports = itertools.count(1)  # a host that was closed may keep its name for a whi
 
 
 class Host:
-    def __init__(self, bridge, number, name, ahead_s=0, realtime_ns=0, ppm=0, own_boot=True):
-        """`ahead_s`: its CLOCK_MONOTONIC less ours (time namespace); `realtime_ns`, `ppm`: see skew.c."""
+    def __init__(self, bridge, number, name, ahead_s=0, realtime_ns=0, ppm=0, own_boot=True, own_pids=False):
+        """`ahead_s`: its CLOCK_MONOTONIC less ours (time namespace); `realtime_ns`, `ppm`: see skew.c; `own_pids`: it sees
+        its own processes only."""
+        self.pids = ["--pid"] if own_pids else []
         self.name, self.ahead_s, self.realtime_ns, self.ppm = name, ahead_s, realtime_ns, ppm
         boot = os.path.abspath("boot-" + name)
         with open(boot, "w") as f:
@@ -52,7 +54,7 @@ class Host:
         script += "mount --bind %s /proc/sys/kernel/random/boot_id && " % boot if own_boot else ""
         self.holder = subprocess.Popen(
             ["unshare", "--net", "--uts", "--mount", "--fork", "--kill-child", "--time",
-             "--monotonic", str(ahead_s), "--boottime", str(ahead_s),
+             *(["--pid", "--mount-proc"] if own_pids else []), "--monotonic", str(ahead_s), "--boottime", str(ahead_s),
              "sh", "-c", script + "echo ready && exec sleep 100000"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         atexit.register(self.holder.kill)
@@ -68,7 +70,7 @@ class Host:
         self.skew = {"SKEW_REALTIME_NS": str(realtime_ns), "SKEW_PPM": str(ppm)}
 
     def within(self, *command):
-        return ["nsenter", "-t", str(self.pid), "--net", "--uts", "--mount", "--time",
+        return ["nsenter", "-t", str(self.pid), "--net", "--uts", "--mount", "--time", *self.pids,
                 "--wd=" + os.getcwd()] + list(command)
 
     def clock_ns(self, raw_ns):
