@@ -50,6 +50,18 @@ def counts():
         check("pairs are complete: " + name, "without their other end" not in seen, seen[-300:])
 
 
+def fits(name, folder, culprits):
+    """The report fits a ticket, each rank is in one row of it, and the first row is of a rank to blame: of a node that died
+    all may be, as the ranks that waited for it have ended with it."""
+    said = hpctop("report", folder).out
+    check("at most 60 lines: " + name, 20 < said.count("\n") <= 60, said)
+    first = re.search(r"^RANKS.*\n.*\n +(\d+) node", said, re.M)
+    check("the first row is a culprit's: " + name, first and int(first.group(1)) in culprits, said)
+    rows = [int(n) for n in re.findall(r"^ +(\d+) node\d", said, re.M)]
+    ranks = sum(int(n) for n in re.findall(r"and (\d+) more that behave alike", said)) + len(rows)
+    check("each rank is in one row: " + name, "more kinds of ranks" in said or ranks == len(report(folder)["ranks"]), (ranks, said))
+
+
 def planted():
     """Whoever is late, hangs or is gone is to blame, and nobody else."""
     chance = random.Random(16)
@@ -60,13 +72,16 @@ def planted():
         found = verdict("planted")
         check("late rank " + name, found["state"] == "slow" and found["culprits"] == [rank] and
               "rank %d is late" % rank in found["summary"], found)
+        fits("late rank " + name, "planted", [rank])
         make("planted", ranks, hosts, 40, "--hang", str(rank))
         found = verdict("planted")
         check("rank that hangs " + name, found["class"] == "missing-in-collective" and found["culprits"] == [rank], found)
+        fits("rank that hangs " + name, "planted", [rank])
         rep = make("planted", ranks, hosts, 40, "--dead", str(host))
         there = [r["rank"] for r in rep["ranks"] if r["host"] == "node%03d" % host]
         found = verdict("planted")
         check("dead node " + name, found["class"] == "dead-rank" and sorted(found["culprits"]) == there, found)
+        fits("dead node " + name, "planted", range(ranks))
 
 
 def silent():

@@ -33,6 +33,9 @@ for name, seen, mark in (("Ranks", ranks, "[> ]"), ("Timeline", times, "!")):
     check(name + ": the late node", re.search(r"^[>! ]+x%d node%03d " % (EACH, LATE_HOST), seen, re.M), seen)
     check(name + ": the others", "+%d " % (RANKS - EACH - 1) in seen, seen)
 check("Matrix: by node", "ranks, by node" in matrix, matrix)
+said = hpctop("report", "ended", timeout=PATIENCE).out
+check("the report fits a ticket, and its first rank is to blame", 20 < said.count("\n") <= 60 and
+      re.search(r"^RANKS.*\n.*\n +%d node" % LATE, said, re.M), said)
 paged = hpctop("report", "--html", "-o", "page.html", "ended", timeout=PATIENCE)
 with open("page.html", encoding="utf-8") as f:
     text = f.read()

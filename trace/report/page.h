@@ -2,6 +2,7 @@
 #pragma once
 
 #include "trace/metric/table.h"
+#include "trace/summary/alike.h"
 #include <stdio.h>
 
 struct ana_page {
@@ -14,6 +15,7 @@ struct ana_page {
     bool brief;        /* few rows, and none that do not matter */
     bool whole_tables; /* no table has an end that is left out */
     FILE *out;
+    const struct ana_alike *alike;                         /* groups that have one row each; NULL: all ranks have */
     const struct ana_column *last;                         /* columns of the table being written */
     void (*below)(struct ana_page *page, const void *row); /* prints below a row; may be NULL */
 };

@@ -3,6 +3,7 @@
 #include "trace/horovod/horovod.h"
 #include "trace/report/page.h"
 #include "trace/util/hash_map.h"
+#include "trace/util/ranges.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/verdict.h"
 #include "trace/util/sort.h"
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define MOST_RANKS 20
+#define BLAMED     8u
 #define MOST_ROWS  12
 #define FEW        3 /* rows that are shown whatever they say */
 
@@ -31,12 +33,48 @@ ANA_COMPARE(compare_trouble, struct ana_rank_row, (oddness_of(y->rank->state) - 
 
 ANA_COMPARE(compare_index, struct ana_rank_row, ANA_ORDER(x->stat->index, y->stat->index))
 
+/* Leaves one row of each group of ranks that behave alike, in the order of the groups; returns their number. */
+static size_t keep_one_each(const struct ana_alike *alike, struct ana_rank_row *rows, size_t n)
+{
+    size_t kept = 0;
+    for (uint32_t group = 0; group < alike->groups; group++) {
+        size_t i = kept;
+        while (i < n && alike->group_of[rows[i].stat->index] != group)
+            i++;
+        if (i == n)
+            continue;
+        const struct ana_rank_row row = rows[i];
+        rows[i] = rows[kept];
+        rows[kept++] = row;
+    }
+    return kept;
+}
+
+/* Writes the other ranks of a rank's group. */
+static void put_alike(const struct ana_page *p, const struct ana_rank_row *of)
+{
+    char others[160];
+    struct ana_ranges ranges;
+    const uint32_t number = p->alike->group_of[of->stat->index];
+    if (number >= p->alike->groups || p->alike->group[number].count < 2)
+        return;
+    const struct ana_alike_group *group = &p->alike->group[number];
+    ana_ranges_begin(&ranges, others, sizeof others, ANA_RANGES_MOST, true);
+    for (size_t i = 0; i < group->count; i++)
+        if (p->alike->member[group->first + i] != of->stat->index)
+            ana_ranges_add(&ranges, ana_rank_id(ana_job_rank(p->job, p->alike->member[group->first + i])));
+    ana_ranges_end(&ranges);
+    fprintf(p->out, "       and %zu more that behave alike: %s\n", group->count - 1, others);
+}
+
 /* The call or operation that the rank is inside. */
 static void put_inside(struct ana_page *p, const void *row)
 {
     const struct ana_rank_row *of = row;
     const struct ana_rank *r = of->rank;
     char what[256];
+    if (p->alike)
+        put_alike(p, of);
     if (r->inside && r->state != ANA_RANK_DONE) {
         ana_inside(p->job, of->stat->index, what, sizeof what);
         fprintf(p->out, "       inside %s%s for %s\n", what, strchr(what, ' ') ? "," : "",
@@ -67,9 +105,21 @@ static void put_ranks(struct ana_page *p)
     ana_sort(rows, n, sizeof *rows, compare_trouble);
     if (!p->brief)
         ana_sort(rows, shown, sizeof *rows, compare_index);
+    struct ana_alike alike = {0};
+    size_t blamed[BLAMED];
+    if (p->brief && n > MOST_RANKS &&
+        ana_alike_find(p->job, p->s, blamed, ana_alike_blame(p->s, blamed, BLAMED), &alike)) {
+        n = keep_one_each(&alike, rows, n);
+        p->alike = &alike;
+    }
     struct ana_table table = ANA_TABLE(columns, rows, n);
-    ana_page_table(p, n > shown ? "RANKS, those with most trouble" RANK_SHARES : "RANKS" RANK_SHARES, table, MOST_RANKS,
-                   "ranks", put_inside);
+    ana_page_table(p,
+                   p->alike    ? "RANKS, one of each kind" RANK_SHARES
+                   : n > shown ? "RANKS, those with most trouble" RANK_SHARES
+                               : "RANKS" RANK_SHARES,
+                   table, MOST_RANKS, p->alike ? "kinds of ranks" : "ranks", put_inside);
+    p->alike = NULL;
+    ana_alike_free(&alike);
     free(rows);
 }
 
