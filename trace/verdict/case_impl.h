@@ -6,8 +6,6 @@
 #include "trace/verdict/fact.h"
 #include "trace/verdict/graph.h"
 
-struct ana_agreed;
-struct ana_difference;
 struct ana_stacks;
 struct trc_file;
 struct trc_head;
@@ -194,10 +192,6 @@ struct ana_ranks ana_case_ranks(struct ana_case *c, const size_t *index, size_t 
 const char *ana_case_text(struct ana_case *c, const char *text);
 /* Frees all that. */
 void ana_case_free_memory(struct ana_case *c);
-/* Blames the ranks that differ from most of `n`, all where one half stands against the other, and makes the summary
- * of `fact`, which has the odd value and the usual one, the communicator and the number on it. */
-void ana_case_explain_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
-                                 const struct ana_difference *difference, struct ana_fact fact);
 /* Lowers proven to likely where culprits wait for others than each other: it is proven that they hang, not why. */
 void ana_case_doubt_culprits(struct ana_case *c);
 /* Adds a rank to the culprits, once; SIZE_MAX is none. */

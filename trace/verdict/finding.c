@@ -1,4 +1,5 @@
 /* The finding under construction: the culprits, its certainty, and the facts. */
+#include "trace/util/rows.h"
 #include "trace/verdict/differs.h"
 #include "trace/verdict/judgement_impl.h"
 #include "trace/verdict/verdict_impl.h"
@@ -62,20 +63,38 @@ void ana_case_blame(struct ana_case *c, size_t index)
     grown[at] = index;
 }
 
-void ana_case_explain_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
-                                 const struct ana_difference *d, struct ana_fact fact)
+/* A root, a tag or an amount. */
+static int64_t value_of(const struct ana_agreed *one, size_t term)
 {
-    bool tie = d->odds * 2 == n;
-    size_t others = n - d->odds;
+    return term == ANA_TERM_AMOUNT ? (int64_t)one->term[term] : (int32_t)one->term[term];
+}
+
+void ana_case_explain_difference(struct ana_case *c, const struct ana_agreed *all, size_t n,
+                                 const struct ana_difference *d, struct ana_given_call odd, struct ana_given_call usual,
+                                 const struct trc_comm *comm, int64_t number)
+{
+    static const enum ana_sentence says[] = {
+        [ANA_TERM_CALL] = ANA_SENTENCE_OTHER_CALL,           [ANA_TERM_ROOT] = ANA_SENTENCE_OTHER_ROOT,
+        [ANA_TERM_AMOUNT] = ANA_SENTENCE_OTHER_DATA,         [ANA_TERM_TYPE] = ANA_SENTENCE_OTHER_DATA,
+        [ANA_TERM_OPERATION] = ANA_SENTENCE_OTHER_OPERATION, [ANA_TERM_TAG] = ANA_SENTENCE_OTHER_TAG};
+    TRC_ASSERT_ROWS(says, ANA_TERM_TAG);
+    const struct ana_agreed *one = &all[d->odd], *other = &all[d->usual];
+    const size_t others = n - d->odds, term = d->term == ANA_TERM_TYPE ? ANA_TERM_AMOUNT : d->term;
+    const bool tie = d->odds * 2 == n, operation = d->term == ANA_TERM_OPERATION;
     for (size_t i = 0; i < n; i++)
         if (tie || !ana_agree(&all[i], &d->most))
             ana_case_blame(c, all[i].who);
-    fact.who = tie ? ana_one_rank(all[d->odd].who) : ANA_CULPRITS;
-    fact.others = ana_one_rank(all[d->usual].who);
-    fact.more = tie || others == 1 ? 0 : (int64_t)others;
-    c->out->summary = fact;
-    if (fact.number)
-        ANA_FACT(c, ANA_SENTENCE_SAME_PLACE, .number = fact.number, .comm = fact.comm);
+    ANA_SUMMARY(c, says[d->term], .who = tie ? ana_one_rank(one->who) : ANA_CULPRITS,
+                .others = ana_one_rank(other->who), .more = tie || others == 1 ? 0 : (int64_t)others,
+                .call = {.name = odd.call}, .other_call = {.name = usual.call},
+                .name = operation ? odd.operation : odd.type, .other_name = operation ? usual.operation : usual.type,
+                .count = value_of(one, term), .of = value_of(other, term), .comm = comm, .number = number);
+    if (number)
+        ANA_FACT(c, ANA_SENTENCE_SAME_PLACE, .number = number, .comm = comm);
+    ANA_FACT(c, ANA_SENTENCE_CALLED_AT, .who = ana_one_rank(one->who), .call = {.name = odd.call},
+             .site = {one->who, odd.site});
+    ANA_FACT(c, ANA_SENTENCE_CALLED_AT, .who = ana_one_rank(other->who), .call = {.name = usual.call},
+             .site = {other->who, usual.site});
 }
 
 void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks)

@@ -222,7 +222,10 @@ static void make_meets(struct ana_case *c, struct ana_gpu *gpu)
                                                             .lasted_ns = INT64_MAX,
                                                             .node = SIZE_MAX};
         struct ana_gpu_meet *m = &gpu->meet[gpu->meets - 1];
+        bool held = w->op->state == TRC_GPU_CALLED && !(w->op->flags & TRC_GPU_GROUPED);
         m->count++;
+        m->started += w->op->state == TRC_GPU_STARTED;
+        m->waited_in |= held || w->op->state == TRC_GPU_STARTED;
         m->size = w->from != ANA_GPU_NO_RANK ? 2 : (size_t)w->comm->def.size;
         m->lasted_ns = w->lasted_ns < m->lasted_ns ? w->lasted_ns : m->lasted_ns;
         w->meet = gpu->meets - 1;

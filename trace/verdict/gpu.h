@@ -25,6 +25,8 @@ struct ana_gpu_meet {
     int32_t from, to;
     size_t first, count; /* waits, side by side */
     size_t size;         /* number of ranks that must come */
+    size_t started;      /* number of waits whose kernel runs */
+    bool waited_in;      /* a kernel runs, or a host is held up in the call: else other work on streams may take long */
     int64_t lasted_ns;   /* time since the last rank came */
     bool old;            /* it has lasted long enough to be asked about */
     size_t *missing;     /* rank indices: have not come */
@@ -72,10 +74,6 @@ const struct trc_gpu_op *ana_gpu_op_of(const struct ana_case *c, size_t index, u
 const struct trc_gpu_op *ana_gpu_other_end(const struct ana_case *c, size_t index, const struct ana_gpu_wait *wait,
                                            bool *past);
 
-/* gpu_mismatch.c: finds ranks that called different operations, or with other sizes, under one number, and fills
- * c->out.  False: there are none. */
-bool ana_gpu_mismatch(struct ana_case *c, const struct ana_gpu *gpu);
-
 /* gpu_knot.c: finds operations that wait for each other, and for hosts that wait for them, and fills c->out.  False:
  * there are none. */
 bool ana_gpu_knot(struct ana_case *c, struct ana_gpu *gpu);
@@ -85,9 +83,6 @@ size_t ana_gpu_first(const struct ana_gpu *gpu, size_t index);
 /* gpu_model.c: the operation at that place; NULL: it is another rank's, or there are no more. */
 struct ana_gpu_wait *ana_gpu_at(const struct ana_gpu *gpu, size_t at, size_t index);
 
-/* gpu_find.c: whether somebody waits in it by now: its kernel runs, or the host is held up in the call.  Where all are
- * behind other work on their streams, that work may just take long. */
-bool ana_gpu_is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
 /* gpu_find.c: a message whose other end was not called, as the summary of a finding. */
 void ana_gpu_explain_unmatched(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *meet);
 /* gpu_find.c: a fact about a collective or message; the finding's culprits name the ranks. */

@@ -1,12 +1,9 @@
 /* Hangs of device operations: one question after the other, the most certain first. */
+#include "trace/util/hash.h"
+#include "trace/verdict/differs.h"
 #include "trace/verdict/gpu.h"
 #include "trace/verdict/life.h"
-
-static void explain(struct ana_case *c, struct ana_fact summary, enum ana_sentence next)
-{
-    c->out->summary = summary;
-    ANA_NEXT(c, next);
-}
+#include <string.h>
 
 struct ana_fact ana_gpu_fact(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
                              enum ana_sentence id)
@@ -53,6 +50,18 @@ size_t ana_gpu_waiting_in(struct ana_gpu *gpu, const struct ana_gpu_meet *m, boo
 
 /* ---- errors ----------------------------------------------------------------------------------------------------- */
 
+/* Makes the summary of a device's trouble, with the first operation under way if `stuck`. */
+static void explain_device(struct ana_case *c, struct ana_fact fact, bool stuck, enum ana_sentence next)
+{
+    fact.who = ANA_CULPRITS;
+    if (stuck && c->gpu->meets) {
+        fact.call = ana_gpu_call_of(c, &c->gpu->wait[c->gpu->meet[0].first]);
+        fact.comm = c->gpu->meet[0].comm;
+    }
+    c->out->summary = fact;
+    ANA_NEXT(c, next);
+}
+
 /* Writes what NCCL or the driver reported on a rank.  False: nothing. */
 static bool error_of(const struct ana_case *c, size_t index, struct ana_fact *out)
 {
@@ -92,36 +101,102 @@ static bool find_error(struct ana_case *c, struct ana_gpu *gpu)
     bool stuck = lasted != INT64_MAX && settle(c, ANA_CLASS_DEVICE, ANA_PROVEN, lasted, gpu->room, errors, false);
     if (!stuck && (c->live || !dead))
         return false;
-    first.who = ANA_CULPRITS;
-    if (stuck && gpu->meets) {
-        first.call = ana_gpu_call_of(c, &gpu->wait[gpu->meet[0].first]);
-        first.comm = gpu->meet[0].comm;
-    }
     if (!stuck) {
         ana_case_set(c, ANA_VERDICT_ABORTED, ANA_CLASS_DEVICE, ANA_LIKELY);
         ana_case_blame_all(c, ana_ranks_at(gpu->room, errors));
     }
-    explain(c, first, ANA_SENTENCE_DEVICE_ERROR_NEXT);
+    explain_device(c, first, stuck, ANA_SENTENCE_DEVICE_ERROR_NEXT);
     return true;
+}
+
+/* ---- other calls, or other arguments ---------------------------------------------------------------------------- */
+
+/* "ncclBcast" and "ncclBroadcastConfig" are "ncclBroadcast". */
+static uint64_t call_of(const char *name)
+{
+    size_t n = strlen(name), end = sizeof "Config" - 1;
+    if (strcmp(name, "ncclBcast") == 0)
+        return ana_hash_text("ncclBroadcast");
+    return ana_hash(name, n > end && strcmp(name + n - end, "Config") == 0 ? n - end : n);
+}
+
+/* A reduction that the program made has a number of the rank's own. */
+static struct ana_agreed terms_of(size_t index, const struct trc_gpu_op *op, const char *call)
+{
+    return (struct ana_agreed){{[ANA_TERM_CALL] = call_of(call),
+                                [ANA_TERM_AMOUNT] = op->count,
+                                [ANA_TERM_TYPE] = op->type,
+                                [ANA_TERM_ROOT] = (uint32_t)op->root,
+                                [ANA_TERM_OPERATION] = op->op == TRC_GPU_OP_OWN ? ANA_AGREES_WITH_ALL : op->op},
+                               index};
+}
+
+static struct ana_given_call given(const struct ana_case *c, const struct ana_gpu_wait *wait)
+{
+    return (struct ana_given_call){ana_gpu_call_of(c, wait).name, trc_gpu_type_name(wait->op),
+                                   trc_gpu_op_name(wait->op), wait->op->site};
+}
+
+/* The ranks that came to one collective.  Only rank, operation and communicator of `op` are set. */
+static bool judge_collective(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m,
+                             struct ana_gpu_wait *op, struct ana_agreed *terms)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const bool in = ana_gpu_is_member(c, gpu, m, i);
+        const struct trc_file *file = ana_case_file(c, i);
+        const struct trc_gpu_op *its = in ? ana_gpu_op_of(c, i, m->identity, m->sequence) : NULL;
+        if (!its || its->state == TRC_GPU_FAILED)
+            continue;
+        op[n] = (struct ana_gpu_wait){.index = i, .op = its, .comm = trc_comm(file, its->comm)};
+        terms[n++] = terms_of(i, its, trc_call(file, its->call)->name);
+    }
+    struct ana_difference d;
+    c->memory |= !ana_find_difference(terms, n, &d);
+    if (d.odds == 0 || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, m->lasted_ns))
+        return false;
+    ana_case_explain_difference(c, terms, n, &d, given(c, &op[d.odd]), given(c, &op[d.usual]), op[d.odd].comm,
+                                (int64_t)m->sequence + 1);
+    return true;
+}
+
+/* The two ends of a message. */
+static bool judge_message(struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+{
+    const struct ana_gpu_wait *w = &gpu->wait[m->first];
+    size_t partner = ana_gpu_member(c, gpu, w->comm, w->index, w->op->root);
+    bool past, in = m->to == w->comm->def.rank;
+    const struct trc_gpu_op *other = partner == SIZE_MAX ? NULL : ana_gpu_other_end(c, partner, w, &past);
+    if (!other || other->bytes == w->op->bytes || !ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, m->lasted_ns))
+        return false;
+    ana_case_blame(c, w->index);
+    ana_case_blame(c, partner);
+    ANA_SUMMARY(c, ANA_SENTENCE_DEVICE_OTHER_SIZE, .who = ana_one_rank(in ? w->index : partner),
+                .others = ana_one_rank(in ? partner : w->index), .count = (int64_t)(in ? w->op->bytes : other->bytes),
+                .of = (int64_t)(in ? other->bytes : w->op->bytes), .number = (int64_t)w->op->sequence + 1,
+                .comm = w->comm);
+    return true;
+}
+
+static bool find_mismatch(struct ana_case *c, const struct ana_gpu *gpu)
+{
+    struct ana_gpu_wait *op = ana_case_alloc(c, c->count * sizeof *op);
+    struct ana_agreed *terms = ana_case_alloc(c, c->count * sizeof *terms);
+    for (size_t i = 0; i < gpu->meets && op && terms; i++) {
+        const struct ana_gpu_meet *m = &gpu->meet[i];
+        if (m->old && (ana_gpu_is_message(m) ? judge_message(c, gpu, m) : judge_collective(c, gpu, m, op, terms)))
+            return true;
+    }
+    return false;
 }
 
 /* ---- one collective or message ---------------------------------------------------------------------------------- */
 
 #define PATIENCE 10 /* an operation that nobody waits for is slow, not hung, for this multiple of hang_ns */
 
-bool ana_gpu_is_waited_in(const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+static bool may_take_long(const struct ana_case *c, const struct ana_gpu_meet *m)
 {
-    for (size_t i = m->first; i < m->first + m->count; i++) {
-        const struct trc_gpu_op *op = gpu->wait[i].op;
-        if (op->state == TRC_GPU_STARTED || (op->state == TRC_GPU_CALLED && !(op->flags & TRC_GPU_GROUPED)))
-            return true;
-    }
-    return false;
-}
-
-static bool may_take_long(const struct ana_case *c, const struct ana_gpu *gpu, const struct ana_gpu_meet *m)
-{
-    return !ana_gpu_is_waited_in(gpu, m) && m->lasted_ns / PATIENCE < c->rules.hang_ns;
+    return !m->waited_in && m->lasted_ns / PATIENCE < c->rules.hang_ns;
 }
 
 /* Whether an operation of it is behind one that is not over: then that one tells why. */
@@ -209,7 +284,7 @@ static bool find_missing(struct ana_case *c, struct ana_gpu *gpu, const struct a
     bool never = m->missing_count > 0 && a.failed + a.left >= m->missing_count;
     if (never != sure || (!never && is_behind(gpu, m)))
         return false;
-    if (!never && (may_take_long(c, gpu, m) || (a.outside == 0 && m->nowhere == 0)))
+    if (!never && (may_take_long(c, m) || (a.outside == 0 && m->nowhere == 0)))
         return false;
     /* A rank that spins in MPI computes nothing. */
     bool waits = never || (a.outside && a.in_mpi == a.outside);
@@ -228,48 +303,44 @@ static bool find_missing(struct ana_case *c, struct ana_gpu *gpu, const struct a
     return true;
 }
 
-/* All have come, but on some the stream has not: something before it on the device does not end. */
-static bool find_blocked(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
+/* All have come, but on some the stream has not: something before it on the device does not end; or the operation does
+ * not end on some or all. */
+static bool find_stuck(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
 {
-    size_t started = 0, n = 0;
+    size_t n = 0;
+    bool moved = false, some = m->count < m->size;
     const struct ana_gpu_wait *behind = NULL;
     for (size_t i = m->first; i < m->first + m->count; i++) {
         const struct ana_gpu_wait *w = &gpu->wait[i];
-        started += w->op->state == TRC_GPU_STARTED;
-        if (w->op->state == TRC_GPU_STARTED || c->rank[w->index].moved)
+        bool started = w->op->state == TRC_GPU_STARTED, moves = c->rank[w->index].moved;
+        moved |= moves;
+        if (started || moves)
             continue;
         behind = behind ? behind : w;
         add_rank(gpu, &n, w->index);
     }
-    if (!behind || may_take_long(c, gpu, m) ||
-        !settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
+    if (behind ? may_take_long(c, m) : moved || m->started < m->count || (some && ana_gpu_is_message(m)))
+        return false; /* one end of a message may complete long before the other */
+    if (!behind && some)
+        n = ana_gpu_waiting_in(gpu, m, false);
+    if (!settle(c, behind ? ANA_CLASS_DEVICE : ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
         return false;
-    c->out->summary = ana_gpu_fact(c, gpu, m, ANA_SENTENCE_DEVICE_NOT_ENQUEUED);
-    c->out->summary.call = ana_gpu_call_of(c, behind);
-    if (behind->op->state != TRC_GPU_CALLED) {
-        c->out->summary.id = ANA_SENTENCE_DEVICE_BEHIND;
-        c->out->summary.count = (int64_t)started;
-        ANA_NEXT(c, ANA_SENTENCE_DEVICE_BEHIND_NEXT, .handle = behind->op->stream);
-    }
-    add_place(c, m);
-    return true;
-}
-
-/* All ranks have come, and the operation does not end on some or all. */
-static bool find_inside(struct ana_case *c, struct ana_gpu *gpu, const struct ana_gpu_meet *m)
-{
-    bool some = m->count < m->size;
-    if (some && ana_gpu_is_message(m))
-        return false; /* one end may complete long before the other */
-    for (size_t i = m->first; i < m->first + m->count; i++)
-        if (c->rank[gpu->wait[i].index].moved || gpu->wait[i].op->state != TRC_GPU_STARTED)
-            return false;
-    size_t n = some ? ana_gpu_waiting_in(gpu, m, false) : 0;
-    if (!settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, m->lasted_ns, gpu->room, n, false))
-        return false;
-    struct ana_fact fact = ana_gpu_fact(c, gpu, m, some ? ANA_SENTENCE_DEVICE_NOT_OUT : ANA_SENTENCE_DEVICE_INSIDE);
+    bool enqueued = behind && behind->op->state != TRC_GPU_CALLED;
+    struct ana_fact fact = ana_gpu_fact(c, gpu, m,
+                                        enqueued ? ANA_SENTENCE_DEVICE_BEHIND
+                                        : behind ? ANA_SENTENCE_DEVICE_NOT_ENQUEUED
+                                        : some   ? ANA_SENTENCE_DEVICE_NOT_OUT
+                                                 : ANA_SENTENCE_DEVICE_INSIDE);
     fact.size = gpu->wait[m->first].op->bytes;
-    explain(c, fact, ANA_SENTENCE_DEVICE_INSIDE_NEXT);
+    if (behind)
+        fact.call = ana_gpu_call_of(c, behind);
+    if (enqueued) {
+        fact.count = (int64_t)m->started;
+        ANA_NEXT(c, ANA_SENTENCE_DEVICE_BEHIND_NEXT, .handle = behind->op->stream);
+    } else if (!behind) {
+        ANA_NEXT(c, ANA_SENTENCE_DEVICE_INSIDE_NEXT);
+    }
+    c->out->summary = fact;
     add_place(c, m);
     return true;
 }
@@ -294,12 +365,7 @@ static bool find_driver(struct ana_case *c, struct ana_gpu *gpu)
     }
     if (n == 0 || !settle(c, ANA_CLASS_DEVICE, ANA_LIKELY, lasted, gpu->room, n, false))
         return false;
-    struct ana_fact fact = {ANA_SENTENCE_DEVICE_NO_ANSWER, .who = ANA_CULPRITS};
-    if (gpu->meets) {
-        fact.call = ana_gpu_call_of(c, &gpu->wait[gpu->meet[0].first]);
-        fact.comm = gpu->meet[0].comm;
-    }
-    explain(c, fact, ANA_SENTENCE_DEVICE_NO_ANSWER_NEXT);
+    explain_device(c, (struct ana_fact){.id = ANA_SENTENCE_DEVICE_NO_ANSWER}, true, ANA_SENTENCE_DEVICE_NO_ANSWER_NEXT);
     ANA_FACT(c, ANA_SENTENCE_DEVICE_QUERY, .time = lasted);
     return true;
 }
@@ -315,7 +381,7 @@ bool ana_gpu_anybody_waits(struct ana_case *c)
 bool ana_find_gpu(struct ana_case *c)
 {
     struct ana_gpu *gpu = c->gpu;
-    bool found = find_error(c, gpu) || ana_gpu_mismatch(c, gpu);
+    bool found = find_error(c, gpu) || find_mismatch(c, gpu);
     for (size_t i = 0; i < gpu->meets && !found; i++)
         found = gpu->meet[i].old && find_missing(c, gpu, &gpu->meet[i], true);
     found = found || ana_gpu_knot(c, gpu);
@@ -325,7 +391,7 @@ bool ana_find_gpu(struct ana_case *c)
     for (size_t i = 0; i < gpu->meets && !found; i++) {
         const struct ana_gpu_meet *m = &gpu->meet[i];
         if (m->old && m->missing_count == 0 && m->nowhere == 0 && !is_behind(gpu, m))
-            found = find_blocked(c, gpu, m) || find_inside(c, gpu, m);
+            found = find_stuck(c, gpu, m);
     }
     return found;
 }

@@ -116,7 +116,7 @@ static bool find_hosts_of(struct ana_case *c, struct ana_gpu *gpu, bool message,
 {
     for (size_t i = 0; i < gpu->meets; i++) {
         const struct ana_gpu_meet *m = &gpu->meet[i];
-        if (m->old && ana_gpu_is_message(m) == message && knot_of(c, m) && ana_gpu_is_waited_in(gpu, m) == running &&
+        if (m->old && ana_gpu_is_message(m) == message && knot_of(c, m) && m->waited_in == running &&
             judge_hosts(c, gpu, m))
             return true;
     }

@@ -14,6 +14,8 @@
 #define LATE_CYCLES  2.5  /* after the first: one cycle is as close as two can be distinguished */
 #define COSTS        0.1  /* share of a step: the gain if it came as early as the next slowest */
 #define LONG_STEPS   10   /* usual steps that make a long time */
+#define GAP_BEATS    10   /* a second */
+#define ENDING_NS    5000000000 /* a launcher on a busy machine takes so long to end its processes */
 
 /* ---- helpers shared by the rules -------------------------------------------------------------------------------- */
 
@@ -52,6 +54,42 @@ int32_t hvd_absent_rank(const struct loops *l, size_t member)
     return TRC_PEER_UNKNOWN;
 }
 
+/* Number of heartbeats a process missed; the process with the most a second tells how many there should be. */
+static double missed_beats(const struct loops *l, size_t m)
+{
+    double best = 0, own = 0, beats = 0;
+    for (size_t i = 0; i < l->set->ranks; i++) {
+        if (!hvd_has_file(l, i))
+            continue;
+        const struct ana_process *p = &l->c->members->process[l->set->rank[i].index];
+        double life = (double)(l->set->now_ns - p->rank.begin_ns) / 1e9, n = (double)trc_head(p->rank.file)->heartbeats;
+        if (life > 0 && n / life > best)
+            best = n / life;
+        if (i == m) {
+            own = life;
+            beats = n;
+        }
+    }
+    return best * own - beats;
+}
+
+/* Heartbeats of the rank have ended while other heartbeats went on: it is stopped, or was, wherever its loop was
+ * then. A launcher that ends a job wakes it once more: then there is a gap. */
+static bool is_silent(const struct loops *l, size_t m)
+{
+    const struct ana_process *p = &l->c->members->process[l->set->rank[m].index];
+    if (l->set->now_ns - p->heartbeat_ns >= (l->over ? ENDING_NS : HVD_NOTABLE_NS) &&
+        trc_head(p->rank.file)->heartbeats > 0)
+        return true;
+    double others = 0, missed = l->over ? missed_beats(l, m) : 0;
+    if (missed < GAP_BEATS)
+        return false;
+    for (size_t i = 0; i < l->set->ranks; i++)
+        if (i != m && hvd_has_file(l, i) && missed_beats(l, i) > others)
+            others = missed_beats(l, i);
+    return missed > 3 * others;
+}
+
 void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confidence confidence, int64_t since_ns)
 {
     struct ana_finding *f = l->c->out;
@@ -80,7 +118,7 @@ void hvd_where(const struct loops *l, size_t m)
         fact = (struct ana_fact){ANA_SENTENCE_HVD_NO_FILE, .number = hvd_absent_rank(l, m)};
     } else if (!r->alive && l->c->members->process[r->index].rank.state == ANA_RANK_DEAD && !l->over) {
         fact.id = ANA_SENTENCE_HVD_GONE;
-    } else if (hvd_is_silent(l, m)) {
+    } else if (is_silent(l, m)) {
         fact.id = l->over ? ANA_SENTENCE_HVD_MISSED_BEATS : ANA_SENTENCE_HVD_SILENT;
         fact.time = l->set->now_ns - l->c->members->process[r->index].heartbeat_ns;
     } else if (r->main_inside) {
@@ -107,40 +145,125 @@ void hvd_submitters(const struct loops *l)
     }
 }
 
+/* ---- loops that stand still -------------------------------------------------------------------------------------- */
+
+/* Places of the loops of a set. */
+struct places {
+    size_t waiting, operating, outside, silent, seen;
+    int64_t since, operation_since; /* the latest begin of a wait: from then on all waited */
+    const struct ana_hvd_rank *in_operation;
+    bool ended;
+};
+
+static struct places look_around(struct loops *l)
+{
+    struct places p = {.since = INT64_MIN, .operation_since = INT64_MIN};
+    for (size_t m = 0; m < l->set->ranks; m++) {
+        const struct ana_hvd_rank *r = &l->set->rank[m];
+        if (!hvd_has_file(l, m))
+            continue;
+        bool operation = r->phase == ANA_HVD_OPERATION, silent = is_silent(l, m);
+        bool inside = r->phase == ANA_HVD_ROUND || r->phase == ANA_HVD_NEGOTIATING || operation;
+        p.seen++;
+        p.ended |= r->phase == ANA_HVD_ENDED;
+        if (r->phase == ANA_HVD_OTHER_SET && !silent)
+            continue; /* it waits there: that set tells for whom */
+        if (!inside || silent) {
+            p.outside++;
+            p.silent += inside;
+            l->mark[m] = 1;
+            continue;
+        }
+        p.since = r->inside_since_ns > p.since ? r->inside_since_ns : p.since;
+        if (operation && r->inside_since_ns > p.operation_since)
+            p.operation_since = r->inside_since_ns;
+        p.in_operation = operation ? r : p.in_operation;
+        p.operating += operation;
+        p.waiting += !operation;
+    }
+    return p;
+}
+
+static bool loops_hang(struct loops *l)
+{
+    const struct places p = look_around(l);
+    bool everybody = p.operating == p.seen && p.seen > 1;
+    if (p.ended || p.waiting + p.operating == 0 || l->set->now_ns - p.since < l->notable_ns ||
+        (p.outside == 0 && !everybody))
+        return false;
+    int64_t cycle = (int64_t)l->set->cycles;
+    l->c->out->summary =
+        p.operating ? (struct ana_fact){ANA_SENTENCE_HVD_INSIDE,
+                                        .count = (int64_t)p.operating,
+                                        .of = (int64_t)l->set->ranks,
+                                        .call.name = p.in_operation->inside,
+                                        .size = p.in_operation->inside_bytes,
+                                        .who = ANA_CULPRITS}
+                    : (struct ana_fact){ANA_SENTENCE_HVD_STANDS, .who = ANA_CULPRITS, .more = (int64_t)p.silent,
+                                        .count = (int64_t)p.waiting, .number = cycle};
+    if (p.operating)
+        ANA_FACT(l->c, ANA_SENTENCE_HVD_AGREED, .number = cycle, .who = hvd_of_set(l));
+    for (size_t m = 0; m < l->set->ranks; m++)
+        if (l->mark[m])
+            hvd_where(l, m);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_INSPECTOR_SILENT, .count = (int64_t)p.operating);
+    l->c->out->next.id = p.outside ? ANA_SENTENCE_HVD_NEXT_PROCESS : ANA_SENTENCE_HVD_NEXT_TRANSPORT;
+    hvd_settle(l, p.operating ? ANA_CLASS_INSIDE : ANA_CLASS_LOOP_DEAD, ANA_LIKELY,
+               p.operating ? p.operation_since : p.since);
+    if (everybody) /* nobody's fault, as far as is known */
+        l->c->out->confidence = ANA_POSSIBLE;
+    return true;
+}
+
+/* A launcher that ends a job wakes stopped processes first: the loops turn once more, and the stall ends just before
+ * the job. */
+static bool stalled_to_the_end(struct loops *l)
+{
+    const struct ana_hvd_set *set = l->set;
+    if (!l->over || set->stall.begin_ns == ANA_HVD_NEVER || set->now_ns - set->stall.end_ns > HVD_NOTABLE_NS ||
+        set->stall.end_ns - set->stall.begin_ns < l->notable_ns)
+        return false;
+    l->mark[set->stall.member] = 1;
+    ANA_SUMMARY(l->c, ANA_SENTENCE_HVD_STOOD, .who = ANA_CULPRITS, .number = (int64_t)set->stall.cycle);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_CAME_LATE, .who = ANA_CULPRITS, .time = set->stall.end_ns - set->stall.begin_ns,
+             .other_time = set->now_ns - set->stall.end_ns);
+    ANA_FACT(l->c, ANA_SENTENCE_HVD_INSPECTOR_SILENT);
+    l->c->out->next.id = ANA_SENTENCE_HVD_NEXT_STOOD;
+    hvd_settle(l, ANA_CLASS_LOOP_DEAD, ANA_LIKELY, set->stall.begin_ns);
+    return true;
+}
+
 /* ---- refused, left, late ---------------------------------------------------------------------------------------- */
 
-/* Marks who said something else of a refused tensor than when it was agreed on before, else than most.  Of equally many
- * on both sides all are marked.  *odd and
- * *usual: members of the two sides. */
+/* Votes for a member's value of a refused tensor; SIZE_MAX: all gave it when the tensor was agreed on before. */
+static size_t votes_for(const struct loops *l, const struct ana_hvd_refusal *f, size_t m)
+{
+    size_t n = 0;
+    for (size_t k = 0; *f->said[m] && k < l->set->ranks; k++)
+        n += strcmp(f->said[m], f->said[k]) == 0;
+    return n && strcmp(f->said[m], f->usual) == 0 ? SIZE_MAX : n;
+}
+
+/* Marks who said something else of it than before, else than most.  Of equally many on both sides all are marked.  *odd
+ * and *usual: members of the two sides. */
 static void mark_odd(struct loops *l, const struct ana_hvd_refusal *f, size_t *odd, size_t *usual)
 {
-    size_t best = 0, least = SIZE_MAX;
+    size_t most = 0, least = SIZE_MAX;
     *odd = *usual = 0;
     for (size_t m = 0; m < l->set->ranks; m++) {
-        size_t like = 0;
-        for (size_t k = 0; *f->said[m] && k < l->set->ranks; k++)
-            like += strcmp(f->said[m], f->said[k]) == 0;
-        if (like > best) {
-            best = like;
+        size_t votes = votes_for(l, f, m);
+        if (votes > most) {
+            most = votes;
             *usual = m;
         }
-        if (like && like <= least) {
-            least = like;
+        if (votes && votes <= least) {
+            least = votes;
             *odd = m;
         }
     }
+    bool tie = most == least && most < SIZE_MAX && *odd != *usual;
     for (size_t m = 0; m < l->set->ranks; m++)
-        if (*f->usual && strcmp(f->said[m], f->usual) == 0) { /* all said it before: right, however few say it now */
-            *usual = m;
-            best = SIZE_MAX;
-        }
-    for (size_t m = 0; m < l->set->ranks && best == SIZE_MAX; m++)
-        if (*f->said[m] && strcmp(f->said[m], f->usual) != 0)
-            *odd = m;
-    for (size_t m = 0; m < l->set->ranks; m++) {
-        bool other = strcmp(f->said[m], f->said[*usual]) != 0;
-        l->mark[m] = *f->said[m] && (other || (best == least && *odd != *usual));
-    }
+        l->mark[m] = *f->said[m] && (tie || strcmp(f->said[m], f->said[*usual]) != 0);
 }
 
 /* The coordinator has answered that a tensor cannot be carried out, and the program has not got over it. */
@@ -162,10 +285,7 @@ static bool refused(struct loops *l)
         mark_odd(l, f, &odd, &usual);
         uint8_t *side = ana_case_alloc(l->c, l->set->ranks);
         for (size_t m = 0; side && m < l->set->ranks; m++)
-            side[m] = !*f->said[m]                              ? 0
-                      : strcmp(f->said[m], f->said[usual]) == 0 ? 1
-                      : strcmp(f->said[m], f->said[odd]) == 0   ? 2
-                                                                : 3;
+            side[m] = strcmp(f->said[m], f->said[usual]) == 0 ? 1 : strcmp(f->said[m], f->said[odd]) == 0 ? 2 : 3;
         if (side) {
             say.who = hvd_ranks(l, side, 2);
             say.others = hvd_ranks(l, side, 1);
@@ -303,10 +423,10 @@ static bool ask(struct ana_case *c, bool (*const *rule)(struct loops *), size_t 
     return false;
 }
 
-static bool (*const hanging[])(struct loops *) = {early_exit,        hvd_loops_hang, hvd_stalled_to_the_end,
-                                                  hvd_not_submitted, hvd_sets_wait,  hvd_joined_alone};
+static bool (*const hanging[])(struct loops *) = {early_exit,        loops_hang,    stalled_to_the_end,
+                                                  hvd_not_submitted, hvd_sets_wait, hvd_joined_alone};
 
-/* Withdraws back a finding. */
+/* Withdraws a finding. */
 static bool withdraw(struct ana_case *c)
 {
     free(c->out->culprit);

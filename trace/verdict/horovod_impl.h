@@ -42,12 +42,6 @@ void hvd_where(const struct loops *l, size_t m);
 /* Adds the submitters of pending tensors, three tensors at most. */
 void hvd_submitters(const struct loops *l);
 
-/* horovod_loops.c */
-bool hvd_loops_hang(struct loops *l);         /* ranks wait in a cycle or an operation for others to come to it */
-bool hvd_stalled_to_the_end(struct loops *l); /* the rule above, for the last stall up to the job's end */
-/* Whether the heartbeat of member `m` has ended while other heartbeats went on. */
-bool hvd_is_silent(const struct loops *l, size_t m);
-
 /* horovod_pending.c */
 /* The pending tensor that tells most; NULL: none is pending. */
 const struct ana_hvd_tensor *hvd_pending(const struct loops *l);

@@ -11,6 +11,7 @@
 #define BUSY_BYTES 4096.0 /* a second, without the recorder's own */
 #define WAKES      3      /* switches that are no single wait */
 #define DUE_NS     INT64_C(5000000000) /* limit of the delay of stacks that are due */
+#define PAST_TIMES 2                   /* a wait shorter than this multiple of the longest one that ended is no hang */
 
 /* Counts since some time, of threads outside calls. */
 struct counts {
@@ -121,9 +122,7 @@ static bool sleeps(struct ana_case *c, size_t index, int64_t from_ns)
     return asleep;
 }
 
-/* Whether the recorder of a running rank, which is outside MPI since `from_ns`, has not taken its stacks yet.  One that
- * takes stacks watches signals. */
-static bool is_unseen(struct ana_case *c, size_t index, int64_t from_ns)
+bool ana_is_unseen(struct ana_case *c, size_t index, int64_t from_ns)
 {
     const struct ana_stack *main = ana_stack_of(ana_case_stacks(c), index);
     return c->live && ana_case_head(c, index)->end.watched &&
@@ -146,7 +145,7 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
         return ANA_LIFE_READS;
     if (sign > ANA_LIFE_NONE || !c->rules.by_past) /* a limit that was asked for is one for sleep, too */
         return sign;
-    return sleeps(c, index, last) ? ANA_LIFE_SLEEPS : is_unseen(c, index, last) ? ANA_LIFE_UNSEEN : sign;
+    return sleeps(c, index, last) ? ANA_LIFE_SLEEPS : ana_is_unseen(c, index, last) ? ANA_LIFE_UNSEEN : sign;
 }
 
 bool ana_has_living_threads(struct ana_case *c, size_t index)
@@ -229,4 +228,34 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
     if (stand)
         ANA_FACT(c, ANA_SENTENCE_MAY_WAIT, .who = ana_ranks_at(idle, stand), .others = ana_one_rank(at_work));
     return true;
+}
+
+/* ---- patience --------------------------------------------------------------------------------------------------- */
+
+/* The longest call of this kind that a rank has come out of, in ns. */
+static int64_t longest_ns(const struct trc_file *file, const struct trc_sig *sig)
+{
+    uint64_t ticks = 0;
+    for (size_t t = 0, n; t < trc_threads(file); t++) {
+        const struct trc_counter *row = trc_rows(file, t, &n);
+        for (size_t k = 0; k < n; k++)
+            if (row[k].call_plus_1 == sig->call + 1 && row[k].max_ticks > ticks)
+                ticks = row[k].max_ticks;
+    }
+    double ns = (double)ticks * trc_ns_per_tick(file);
+    return ns < (double)ANA_TIME_LIMIT ? (int64_t)ns : ANA_TIME_LIMIT;
+}
+
+int64_t ana_patience(const struct ana_case *c)
+{
+    int64_t least = INT64_MAX;
+    for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
+        if (!p->blocked || (p->kind != ANA_WAITING_COLLECTIVE && p->kind != ANA_WAITING_MESSAGES) ||
+            least <= c->rules.hang_ns / PAST_TIMES)
+            continue;
+        int64_t ns = longest_ns(ana_case_file(c, p->index), p->sig);
+        least = ns < least ? ns : least;
+    }
+    bool past = least != INT64_MAX && least > c->rules.hang_ns / PAST_TIMES;
+    return past ? least * PAST_TIMES : c->rules.hang_ns;
 }

@@ -22,6 +22,9 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes);
 /* Writes the processor time, in ns, that a thread has used since it came into its call, and the share of that time in
  * which it waited for a processor.  False: it is not known. */
 bool ana_life_inside(const struct ana_case *c, const struct ana_waiting *waiting, double *used_ns, double *queued);
+/* Whether the recorder of a running rank, which has stood since `from_ns`, has not taken its stacks yet.  One that
+ * takes stacks watches signals. */
+bool ana_is_unseen(struct ana_case *c, size_t index, int64_t from_ns);
 /* Whether threads of a rank outside MPI compute, or a child process does, while others wait in calls. */
 bool ana_has_living_threads(struct ana_case *c, size_t index);
 /* Sets the state of a verdict that rests on `lasted` ns of standstill, and tells what its culprits do: those without a

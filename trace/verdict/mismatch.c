@@ -1,7 +1,6 @@
 /* Ranks that meet in one collective (same communicator, same number) with different calls or arguments. */
 #include "trace/relations/partners.h"
 #include "trace/util/hash.h"
-#include "trace/util/rows.h"
 #include "trace/verdict/differs.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict_impl.h"
@@ -10,9 +9,6 @@
 #define MEMBERS_MAX 64u /* members of a communicator whose past records are compared */
 #define GROUPS_MAX  64u
 #define BACK        8u /* collectives before the one that hangs that are compared too: it may have gone wrong there */
-
-/* Values that all ranks of one collective must agree on, as terms of struct ana_agreed. */
-enum { CALL, ROOT, BYTES };
 
 /* The call of one that came to it. */
 struct record {
@@ -57,8 +53,8 @@ static void join(struct meeting *m, const struct trc_comm *comm, size_t who, str
     bool inter = comm->def.remote_size > 0 || sig->flags & TRC_SIG_FAILED;
     bool rooted = trc_opclass_is_rooted(record.call->opclass) && !inter;
     m->terms[m->count] = (struct ana_agreed){
-        {[ROOT] = (uint32_t)(rooted ? sig->peer : TRC_PEER_NONE),
-         [BYTES] = inter ? TRC_BYTES_UNKNOWN : ana_agreed_bytes(record.call, sig->sent, sig->received)},
+        {[ANA_TERM_ROOT] = (uint32_t)(rooted ? sig->peer : TRC_PEER_NONE),
+         [ANA_TERM_AMOUNT] = inter ? TRC_BYTES_UNKNOWN : ana_agreed_bytes(record.call, sig->sent, sig->received)},
         who};
     m->record[m->count++] = record;
 }
@@ -93,36 +89,14 @@ static struct ana_difference compare(struct ana_case *c, const struct meeting *m
 {
     struct ana_difference d;
     for (size_t i = 0; i < m->count; i++)
-        m->terms[i].term[CALL] = call_term(m->record[i].call, strict);
+        m->terms[i].term[ANA_TERM_CALL] = call_term(m->record[i].call, strict);
     c->memory |= !ana_find_difference(m->terms, m->count, &d);
     return d;
 }
 
-/* A root, or bytes. */
-static int64_t value_of(const struct ana_agreed *terms, size_t term)
+static struct ana_given_call given(const struct record *record)
 {
-    return term == ROOT ? (int32_t)terms->term[ROOT] : (int64_t)terms->term[BYTES];
-}
-
-static void explain(struct ana_case *c, const struct ana_group *g, uint64_t sequence, const struct meeting *m,
-                    const struct ana_difference *d)
-{
-    static const enum ana_sentence says[] = {
-        [CALL] = ANA_SENTENCE_OTHER_CALL, [ROOT] = ANA_SENTENCE_OTHER_ROOT, [BYTES] = ANA_SENTENCE_OTHER_DATA};
-    TRC_ASSERT_ROWS(says, BYTES);
-    const size_t both[] = {d->odd, d->usual};
-    struct ana_fact fact = {says[d->term], .call = {.name = m->record[d->odd].call->name},
-                            .other_call = {.name = m->record[d->usual].call->name}, .comm = g->comm,
-                            .number = (int64_t)sequence + 1};
-    if (d->term != CALL) {
-        fact.count = value_of(&m->terms[d->odd], d->term);
-        fact.of = value_of(&m->terms[d->usual], d->term);
-    }
-    ana_case_explain_difference(c, m->terms, m->count, d, fact);
-    for (size_t i = 0; i < 2; i++)
-        ANA_FACT(c, ANA_SENTENCE_CALLED_AT, .who = ana_one_rank(m->terms[both[i]].who),
-                 .call = {.name = m->record[both[i]].call->name},
-                 .site = {m->terms[both[i]].who, m->record[both[i]].sig->site});
+    return (struct ana_given_call){.call = record->call->name, .site = record->sig->site};
 }
 
 /* The rank of the other group that the record names as the root, if it came and did not say that it is. */
@@ -204,7 +178,8 @@ static bool judge(struct ana_case *c, const struct ana_group *g, uint64_t sequen
     if (rootless)
         explain_roots(c, comm, m);
     else
-        explain(c, g, sequence, m, &d);
+        ana_case_explain_difference(c, m->terms, m->count, &d, given(&m->record[d.odd]), given(&m->record[d.usual]),
+                                    comm, (int64_t)sequence + 1);
     return true;
 }
 

@@ -61,6 +61,11 @@ static bool leaders_differ(struct ana_case *c, const struct ana_waiting *p)
     return true;
 }
 
+static struct ana_given_call given(struct ana_case *c, const struct ana_waiting *p, size_t index)
+{
+    return (struct ana_given_call){.call = p->call->name, .site = ana_creates_too(c, p, index)->sig->site};
+}
+
 /* Finds members of a deadlocked group that gave MPI_Comm_create_group another tag, or are not inside it.  Does nothing
  * unless `p` is the group's first member there. */
 static bool members_differ(struct ana_case *c, const struct ana_waiting *p)
@@ -74,7 +79,7 @@ static bool members_differ(struct ana_case *c, const struct ana_waiting *p)
         if (index == SIZE_MAX || !ana_case_deadlocked(c, index) || (q && n == 0 && q != p))
             return false;
         if (q)
-            terms[n++] = (struct ana_agreed){{(uint64_t)q->sig->tag}, index};
+            terms[n++] = (struct ana_agreed){{[ANA_TERM_TAG] = (uint32_t)q->sig->tag}, index};
         else
             absent[absents++] = index;
     }
@@ -84,18 +89,14 @@ static bool members_differ(struct ana_case *c, const struct ana_waiting *p)
         !(d.odds ? ana_case_settle(c, ANA_CLASS_MISMATCHED, ANA_PROVEN, p->lasted_ns)
                  : ana_case_settle_likely(c, ANA_CLASS_MISSING, absent, absents, p->lasted_ns)))
         return false;
-    struct ana_fact fact = {ANA_SENTENCE_NOT_COME, .who = ANA_CULPRITS, .call = {.name = p->call->name},
-                            .comm = p->comm,       .count = (int64_t)n, .of = (int64_t)group->n};
     if (d.odds) {
-        fact.id = ANA_SENTENCE_OTHER_TAG;
-        fact.count = (int32_t)terms[d.odd].term[0];
-        fact.of = (int32_t)d.most.term[0];
-        ana_case_explain_difference(c, terms, n, &d, fact);
+        ana_case_explain_difference(c, terms, n, &d, given(c, p, terms[d.odd].who), given(c, p, terms[d.usual].who),
+                                    p->comm, 0);
         return true;
     }
     ana_case_blame_all(c, ana_case_ranks(c, absent, absents));
-    fact.other_call = ana_waiting_call(ana_rank_waiting(c, absent[0]));
-    c->out->summary = fact;
+    ANA_SUMMARY(c, ANA_SENTENCE_NOT_COME, .who = ANA_CULPRITS, .call = {.name = p->call->name}, .comm = p->comm,
+                .count = (int64_t)n, .of = (int64_t)group->n, .other_call = ana_rank_call(c, absent[0]));
     c->out->next.id = ANA_SENTENCE_NEXT_PART;
     return true;
 }

@@ -1,4 +1,5 @@
 /* The verdict in words: who, doing what, where. */
+#include "trace/horovod/horovod.h"
 #include "trace/job/inside.h"
 #include "trace/job/site_words.h"
 #include "trace/util/hash.h"
@@ -65,7 +66,8 @@ static void stack_words(struct ana_case *c, size_t index, const struct ana_waiti
         snprintf(g->doing + used, sizeof g->doing - used, "; that thread has ended");
     }
     /* Inside a call its own source line says more than native frames, after one more than that the rank runs. */
-    if (!stack || (g->where[0] && (waiting ? !stack->python_count : !ana_stack_place(stack))))
+    if (!stack ||
+        (g->where[0] && (waiting ? !stack->python_count && !ana_stack_in_callback(stack) : !ana_stack_place(stack))))
         return;
     char place[200];
     ana_stack_place_words(c->job, stack, place, sizeof place);
@@ -80,6 +82,30 @@ static void choose_stack(struct ana_case *c, size_t index, uint32_t thread)
 {
     if (thread != UINT32_MAX)
         ana_stacks_choose(c->stacks, index, trc_thread(ana_case_file(c, index), thread)->tid);
+}
+
+/* Writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more.  The places of the loops'
+ * threads tell nothing while the loops turn: only a program's wait for its tensors counts. */
+static bool loop_words(const struct ana_case *c, size_t index, char *out, size_t size)
+{
+    const struct ana_hvd_set *set = c->loops;
+    size_t m = 0, waits = 0, unknown = 0;
+    while (set && m < set->ranks && set->rank[m].index != index)
+        m++;
+    if (!set || m == set->ranks || set->rank[m].main_inside || c->members->process[index].stopped)
+        return false;
+    for (size_t i = 0; i < set->tensors; i++) {
+        const struct ana_hvd_tensor *t = &set->tensor[i];
+        waits += t->pending && t->submitted[m] == ANA_HVD_YES;
+        unknown += t->pending && t->submitted[m] == ANA_HVD_UNKNOWN;
+    }
+    struct ana_fact fact = {set->rank[m].joined ? ANA_SENTENCE_HVD_HAS_JOINED
+                            : waits             ? ANA_SENTENCE_HVD_WAITS
+                            : unknown           ? ANA_SENTENCE_HVD_ASKS_UNSEEN
+                                                : ANA_SENTENCE_HVD_AWAITED,
+                            .count = (int64_t)waits};
+    ana_render(c, c->out, &fact, out, size);
+    return true;
 }
 
 static void describe(struct ana_case *c, size_t index, struct ana_verdict_group *g)
@@ -99,7 +125,7 @@ static void describe(struct ana_case *c, size_t index, struct ana_verdict_group 
         snprintf(g->doing, sizeof g->doing, "finished");
         return;
     }
-    if (ana_loop_words(c, index, g->doing, sizeof g->doing)) {
+    if (loop_words(c, index, g->doing, sizeof g->doing)) {
         stack_words(c, index, NULL, c->loops_since_ns, g);
         return;
     }

@@ -13,7 +13,7 @@ struct ana_deaths;
 
 /* waiting.c: finds the waiting operation of each thread.  False: out of memory. */
 bool ana_case_waiting(struct ana_case *c);
-/* patience.c: least duration, in ns, of an unproven trouble here: hang_ns, or twice the longest wait of the waiting
+/* life.c: least duration, in ns, of an unproven trouble here: hang_ns, or twice the longest wait of the waiting
  * ranks in such a call. */
 int64_t ana_patience(const struct ana_case *c);
 
@@ -36,8 +36,6 @@ void ana_explain_off(struct ana_case *c);    /* times without recording */
 void ana_explain_failed(struct ana_case *c); /* failed.c: calls that failed before, and calls that callbacks make */
 /* horovod.c: the job time since when Horovod's loops hang; INT64_MAX: they do not. */
 int64_t ana_loops_hung_since(struct ana_case *c);
-/* loop_words.c: writes what Horovod's loop on a rank of c->loops does.  False: its MPI calls say more. */
-bool ana_loop_words(const struct ana_case *c, size_t index, char *out, size_t size);
 /* spawn.c: wait of the other group's leader (*index) in MPI_Intercomm_create; NULL: none there */
 struct ana_waiting *ana_other_leader(struct ana_case *c, const struct ana_waiting *p, size_t *index);
 /* The group given to MPI_Comm_create_group; NULL: another call, or not known. */
@@ -50,7 +48,7 @@ uint32_t ana_thread_outside(struct ana_case *c, size_t index);
 /* Makes the rank's line, and its stack, tell of that thread where its others only listen. */
 void ana_tell_outside(struct ana_case *c, size_t index);
 /* missing.c: blames the ranks in a function of the program that this collective calls, or MPI_Finalize where it is
- * NULL, and returns whether one waits for a lock there. */
+ * NULL, and returns whether one waits for a lock or a signal there. */
 bool ana_blame_callbacks(struct ana_case *c, const struct ana_group *g);
 /* ends.c: whether somebody is in MPI_Init, for no longer than a slow start takes. */
 bool ana_case_starting(const struct ana_case *c);
