@@ -2,6 +2,7 @@
  *
  *   init        rank 2 sleeps before it calls MPI_Init, the others wait in MPI_Init
  *   finalize    rank 2 sleeps in a callback of MPI_Finalize, the others wait in MPI_Finalize
+ *   computes    rank 2 computes in a callback of MPI_Finalize, the others wait in MPI_Finalize: waited for
  *   handler     rank 1 sleeps in an exit handler, after MPI_Finalize
  *   thread      a thread of rank 1 goes on waiting after MPI_Finalize and keeps the process
  *   afterwards  rank 1 computes for 8 s after MPI_Finalize, and ends: healthy */
@@ -23,6 +24,14 @@ static int sleeping_callback(MPI_Comm comm, int key, void *value, void *state)
 {
     (void)comm, (void)key, (void)value, (void)state;
     sleep_for_ever();
+    return 0;
+}
+
+static int computing_callback(MPI_Comm comm, int key, void *value, void *state)
+{
+    (void)comm, (void)key, (void)value, (void)state;
+    for (volatile double x = 1; x > 0;)
+        x = x * 0.5 + 1;
     return 0;
 }
 
@@ -58,8 +67,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (strcmp(mode, "finalize") == 0 && me == 2) {
-        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, sleeping_callback, &key, NULL);
+    const int sleeps = strcmp(mode, "finalize") == 0, computes = strcmp(mode, "computes") == 0;
+    if ((sleeps || computes) && me == 2) {
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, sleeps ? sleeping_callback : computing_callback, &key, NULL);
         MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     }
     MPI_Finalize();

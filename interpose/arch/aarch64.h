@@ -57,4 +57,15 @@ static inline unsigned ipo_context_registers(const ucontext_t *context, uint64_t
     return 32;
 }
 
+#define IPO_SAMPLED 0x1ffffffffu
+enum { IPO_SAMPLED_REGS = 33 };
+/* Stores them as ipo_context_registers does. */
+static inline unsigned ipo_sampled_registers(const uint64_t *sampled, uint64_t *reg, uint64_t *pc)
+{
+    for (unsigned i = 0; i < 32; i++)
+        reg[i] = sampled[i];
+    *pc = sampled[32];
+    return 32;
+}
+
 #define IPO_JUMP(function, ...) (function)(__VA_ARGS__)

@@ -66,6 +66,19 @@ static inline unsigned ipo_context_registers(const ucontext_t *context, uint64_t
     return 33;
 }
 
+/* R0 to R31, NIP and LINK. */
+#define IPO_SAMPLED 0x11ffffffffu
+enum { IPO_SAMPLED_REGS = 34 };
+/* Stores them as ipo_context_registers does. */
+static inline unsigned ipo_sampled_registers(const uint64_t *sampled, uint64_t *reg, uint64_t *pc)
+{
+    for (unsigned i = 0; i < 32; i++)
+        reg[i] = sampled[i];
+    *pc = sampled[32];
+    reg[IPO_REG_RA] = sampled[33];
+    return 33;
+}
+
 /* gcc makes a jump of a last call to a function of the same file only, since others need an address of data in R2; the
  * code that has called ours by its address loads its own R2 anew. */
 static __attribute__((noipa, unused)) long ppc64le_jump(long a, long b, long c, long d, long e, long f, long g,

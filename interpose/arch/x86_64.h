@@ -69,6 +69,19 @@ static inline unsigned ipo_context_registers(const ucontext_t *context, uint64_t
     return 16;
 }
 
+/* Registers that perf_event_open samples: a mask of its own numbers, and how many these are. */
+#define IPO_SAMPLED 0xff01ffu
+enum { IPO_SAMPLED_REGS = 17 };
+/* Stores them, in the order of that mask, as ipo_context_registers does. */
+static inline unsigned ipo_sampled_registers(const uint64_t *sampled, uint64_t *reg, uint64_t *pc)
+{
+    static const uint8_t order[16] = {0, 3, 2, 1, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16}; /* 8: RIP */
+    for (unsigned i = 0; i < 16; i++)
+        reg[i] = sampled[order[i]];
+    *pc = sampled[8];
+    return 16;
+}
+
 /* Whether the kernel has called our handler: then the frame above `frame` is the signal's.  A handler that was
  * installed in front of ours calls it from a frame of its own, perhaps without information and context. */
 static inline bool ipo_is_called_by_kernel(const char *frame, const void *context)

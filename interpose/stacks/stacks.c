@@ -1,5 +1,6 @@
 /* A snapshot of all threads: their stacks, with names. */
 #include "interpose/stacks/stacks.h"
+#include "interpose/stacks/stacks_impl.h"
 #include "interpose/load/modules.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/base/text.h"
@@ -17,11 +18,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define THREADS   TRC_MAX_THREADS
-#define FRAMES    64u
-#define NAMES     4096u
-#define TRIES     64u
-#define NAMING_NS 3000000000 /* names of one snapshot: afterwards only addresses are written */
+#define THREADS     TRC_MAX_THREADS
+#define FRAMES      64u
+#define NAMES       4096u
+#define TRIES       64u
+#define SAMPLES     40u        /* registers of a thread that runs are asked for so often */
+#define NAMING_NS   3000000000 /* names of one snapshot: afterwards only addresses are written */
+#define SAMPLING_NS 500000000  /* registers of all threads that run, in one snapshot: the heart beats behind it */
 
 static struct trc_stack_place place[TRC_STACK_REASONS];
 static uint32_t snapshots;
@@ -53,7 +56,7 @@ static struct {
     uint64_t address;
     char function[248]; /* a C++ name that is cut cannot be demangled */
 } names[NAMES];
-static uint64_t naming_ends;
+static uint64_t naming_ends, sampling_ends;
 
 static const char *find_function(uint64_t address, const struct ipo_module *module)
 {
@@ -151,8 +154,31 @@ static bool find_caller(uint32_t tid, struct ipo_cursor *out)
     return true;
 }
 
-/* The frames above the call that a running thread is inside.  It gets no signal, which would end a system call that it
- * enters meanwhile: outside such calls its native stack is not known. */
+/* The frames of a running thread from where it is now, inside a call up to its `caller`; 0: outside calls.  False: they
+ * are not known. */
+static bool walk_running(uint32_t tid, uint64_t caller, struct walk *out)
+{
+    struct ipo_sampler sampler;
+    struct ipo_cursor at;
+    bool found = false;
+    if (trc_now_ns() >= sampling_ends || !ipo_sampler_open(&sampler, tid))
+        return false;
+    for (unsigned tries = 0; tries < SAMPLES && !found && trc_now_ns() < sampling_ends; tries++) {
+        *out = (struct walk){0};
+        if (ipo_sampler_next(&sampler, &at))
+            walk_frames(&at, out);
+        found = !caller && out->count && !(out->flags & TRC_STACK_SHORT);
+        for (unsigned i = 1; caller && i < out->count; i++)
+            found |= out->address[i] == caller;
+    }
+    ipo_sampler_close(&sampler);
+    if (!found)
+        *out = (struct walk){0};
+    return found;
+}
+
+/* The frames of a running thread or, where the kernel samples none, those above the call that it is inside.  It gets no
+ * signal, which would end a system call that it enters meanwhile. */
 static void walk_from_call(const struct ipo_task *task, struct walk *out)
 {
     bool runs = task->running || task->state == 'R';
@@ -160,7 +186,10 @@ static void walk_from_call(const struct ipo_task *task, struct walk *out)
     bool found = false;
     for (unsigned tries = 0; tries < (runs ? TRIES : 1) && !(found = find_caller(task->tid, &at)); tries++)
         syscall(SYS_sched_yield); /* one that polls enters its next call soon */
+    const bool sampled = runs && walk_running(task->tid, found ? at.pc : 0, out);
     out->flags |= runs ? TRC_STACK_RUNNING : 0;
+    if (sampled)
+        return;
     if (found) {
         again = at;
         walk_frames(&at, out);
@@ -257,6 +286,7 @@ void ipo_stacks_write(enum trc_stack_reason reason, const char *why, uint64_t re
     ipo_modules_read();
     ipo_python_begin(tid, count);
     naming_ends = trc_now_ns() + NAMING_NS;
+    sampling_ends = trc_now_ns() + SAMPLING_NS;
     if (crash)
         add_thread(def, snapshot, crash->tid, crash);
     for (unsigned i = 0; i < count && reason != TRC_STACK_EXIT; i++)

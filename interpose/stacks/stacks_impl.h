@@ -13,6 +13,21 @@
 /* Fills `out` with the registers of a signal handler's context, a ucontext_t.  In the handler. */
 void ipo_registers_of(const void *context, struct ipo_cursor *out);
 
+/* Registers of a thread that runs, sampled by perf_event_open where that is allowed.  Our own thread only. */
+struct perf_event_mmap_page;
+struct ipo_sampler {
+    int fd;
+    size_t page;
+    struct perf_event_mmap_page *head;
+};
+/* Begins to sample a thread.  False: it is not allowed. */
+bool ipo_sampler_open(struct ipo_sampler *sampler, uint32_t tid);
+/* Waits for some milliseconds, and fills `out` with the newest sample.  False: the thread has not run meanwhile, or
+ * only in the kernel. */
+bool ipo_sampler_next(struct ipo_sampler *sampler, struct ipo_cursor *out);
+/* Ends that. */
+void ipo_sampler_close(struct ipo_sampler *sampler);
+
 /* The calls that install a seccomp filter. */
 
 /* The wrapper for prctl and syscall, which pass everything on; NULL for other names. */

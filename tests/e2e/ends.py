@@ -2,6 +2,7 @@
 # waits
 """Jobs that hang in MPI_Init, in MPI_Finalize or after it: who is named; in MPI_Finalize also where its threads are.  Before
 MPI_Init has returned and after MPI_Finalize no thread of ours runs, which could take stacks."""
+import glob
 import os
 import re
 import shutil
@@ -115,13 +116,32 @@ def afterwards():
     check("afterwards: computing after MPI_Finalize is no hang", len(seen) > 3 and all(s == (0, "healthy") for s in seen), seen)
 
 
+def computes():
+    """A function that MPI_Finalize calls back and that computes is waited for, with its line, and no alarm."""
+    p, seen = start(3, [workload("hang_ends"), "computes"], "computes", HPCTOP_HANG=2), []
+    said = r"rank 2 computes at hang_ends\.c:\d+ in computing_callback, in a function of the program that MPI_Finalize calls back"
+    wait_for(lambda: seen.append(verdict("computes")) or seen[-1][1] and seen[-1][1]["culprits"] == [2], 60)
+    v = seen[-1][1]
+    facts = [f for f in glob.glob("computes/*.hpctop") if "perf_event_open is not allowed" in hpctop("dump", f).out]
+    if facts:
+        skip("computes", "perf_event_open is not allowed")
+    else:
+        check("computes: waited for, with its line", v["state"] == "waiting" and v["culprits"] == [2] and re.match(said, v["summary"]), v)
+        check("computes: no alarm before", not [one for _, one in seen if one and one["state"] == "hung"], seen)
+    kill_group(p)
+    code, v = verdict("computes")
+    said = [fact for fact in [v["summary"]] + v["evidence"] if re.match(said, fact)]
+    check("computes: no hang afterwards", facts or v["state"] == "aborted" and v["class"] == "killed" and said, v)
+
+
 # For how long they had been in MPI_Init nothing tells any more.
 KILLED = dict(state="aborted", **{"class": "missing-in-collective"}, culprits=[2])
 INIT = hung("missing-in-collective", [2])
 LIVES_ON = "rank 1 has called MPI_Finalize, and its process does not end"
 together([
     partial(case, "init", 3, 2, INIT, [], "rank 2 has not called MPI_Init, where 2 of 3 wait", KILLED),
-    partial(case, "finalize", 3, 3, hung("inside-operation", []), ["sleeping_callback", "(?i)mpi_finalize"],
+    computes,
+    partial(case, "finalize", 3, 3, hung("inside-operation", [2]), ["sleeping_callback", "(?i)mpi_finalize"],
             "all 3 ranks are inside MPI_Finalize", hung("inside-operation", None)),  # who is killed last may come out of it
     partial(case, "handler", 2, 2, hung("lives-on", [1]), [], LIVES_ON),
     partial(case, "thread", 2, 2, hung("lives-on", [1]), [], LIVES_ON),

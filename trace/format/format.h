@@ -452,7 +452,7 @@ enum trc_stack_flag {
     TRC_STACK_MAIN = 1u << 0,      /* the process's first thread */
     TRC_STACK_CLOSING = 1u << 1,   /* no thread: the snapshot is complete */
     TRC_STACK_CRASHED = 1u << 2,   /* the thread that got the fatal signal, or called exit (EXIT: only this one) */
-    TRC_STACK_RUNNING = 1u << 3,   /* it ran: native frames are known above a recorded call only */
+    TRC_STACK_RUNNING = 1u << 3,   /* it ran: native frames are known inside and above a recorded call only */
     TRC_STACK_SHORT = 1u << 4,     /* the walk ended before the thread's first frame */
     TRC_STACK_IN_CALL = 1u << 5,   /* frames inside the MPI library are left out: they begin at the recorded call */
     TRC_STACK_GIL = 1u << 6,       /* it held Python's GIL */

@@ -97,10 +97,12 @@ const struct ana_frame *ana_stack_place(const struct ana_stack *stack)
 
 bool ana_stack_in_callback(const struct ana_stack *stack)
 {
-    const struct ana_frame *end = stack->native + stack->native_count;
-    for (const struct ana_frame *f = stack->python_count ? end : ana_stack_place(stack); f && f < end; f++)
-        if (strncmp(f->function, "MPI_", 4) == 0 || strncmp(f->function, "PMPI_", 5) == 0)
-            return f > ana_stack_place(stack);
+    const struct ana_frame *end = stack->native + stack->native_count, *place = ana_stack_place(stack);
+    bool polls = stack->flags & TRC_STACK_RUNNING && place && strncmp(trc_base_name(place->file), "lib", 3) == 0;
+    for (const struct ana_frame *f = stack->python_count || polls ? end : place; f && f < end; f++)
+        if (strncmp(f->function, "MPI_", 4) == 0 || strncmp(f->function, "PMPI_", 5) == 0 ||
+            strncmp(trc_base_name(f->file), "libmpi", 6) == 0)
+            return f > place;
     return false;
 }
 

@@ -87,7 +87,8 @@ const struct ana_stack *ana_stack_of(const struct ana_stacks *stacks, size_t ind
  * installed package), else any Python frame; else the innermost native frame outside libc, the MPI library and the
  * loader; else the innermost. */
 const struct ana_frame *ana_stack_place(const struct ana_stack *stack);
-/* Whether the place is in a function that a call of MPI has called: a callback, or an operation of the program. */
+/* Whether the place is in a function that a call of MPI has called: a callback, or an operation of the program.  Of one
+ * that runs in a library it is not known: the MPI library polls in others. */
 bool ana_stack_in_callback(const struct ana_stack *stack);
 
 /* Whether all its frames are of libc, the MPI library and what that uses: a thread of theirs. */

@@ -1,4 +1,5 @@
 /* Jobs that hang in MPI_Init or MPI_Finalize, and processes that live on after it. */
+#include "trace/verdict/life.h"
 #include "trace/verdict/verdict_impl.h"
 #include <string.h>
 
@@ -144,17 +145,26 @@ bool ana_explain_killed_at_start(struct ana_case *c)
 
 static bool stuck_in_finalize(struct ana_case *c, const struct door *door)
 {
-    size_t left = 0;
+    size_t left = 0, *unseen = ana_case_room(c), n = 0;
     for (size_t i = 0; i < c->count; i++)
         left += !ana_case_ended(c, i);
+    for (size_t i = 0; unseen && i < door->inside; i++)
+        if (ana_is_unseen(c, door->index[i], c->members->process[door->index[i]].last_end_ns))
+            unseen[n++] = door->index[i];
     if (door->inside < left || c->count < c->members->world_size ||
         !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, door->lasted_ns))
         return false;
-    if (!ana_blame_callbacks(c, NULL) && c->out->culprits) { /* it may compute there */
-        c->out->state = c->live ? ANA_VERDICT_WAITING : ANA_VERDICT_HUNG;
-        c->out->confidence = ANA_POSSIBLE;
+    bool stuck = ana_blame_callbacks(c, NULL), computes = c->out->culprits && !stuck;
+    struct ana_fact at = c->out->fact[0];
+    explain_inside(c, door, computes ? ANA_SENTENCE_NEXT_OPERATION : ANA_SENTENCE_NEXT_FINALIZE);
+    if (computes || (n && !stuck))
+        ana_case_set(c, ANA_VERDICT_WAITING, ANA_CLASS_INSIDE, ANA_POSSIBLE);
+    if (computes) {
+        c->out->fact[0] = c->out->summary;
+        c->out->summary = at;
+    } else if (n && !stuck) {
+        ANA_FACT(c, ANA_SENTENCE_UNSEEN_STACKS, .who = ana_ranks_at(unseen, n));
     }
-    explain_inside(c, door, ANA_SENTENCE_NEXT_FINALIZE);
     return true;
 }
 

@@ -228,7 +228,7 @@ bool ana_blame_callbacks(struct ana_case *c, const struct ana_group *g)
 {
     const struct ana_stacks *stacks = ana_case_stacks(c);
     char place[200], line[512];
-    bool locked = false;
+    bool stuck = false;
     for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++)
         for (const struct ana_stack *s = stacks->stack; s < stacks->stack + stacks->count; s++) {
             bool there = g ? p->kind == ANA_WAITING_COLLECTIVE && ana_group_at(c, p->group) == g
@@ -240,11 +240,12 @@ bool ana_blame_callbacks(struct ana_case *c, const struct ana_group *g)
             ana_case_blame(c, p->index);
             ana_stack_place_words(c->job, s, place, sizeof place);
             ana_stack_line_at(s, place, line, sizeof line);
+            bool runs = s->state == 'R';
             ANA_FACT(c, ANA_SENTENCE_IN_OPERATION, .who = ana_one_rank(p->index), .call = {.name = p->call->name},
-                     .name = ana_case_text(c, line));
-            locked |= strncmp(s->on, "futex", 5) == 0;
+                     .name = ana_case_text(c, runs ? place : line), .count = runs);
+            stuck |= strncmp(s->on, "futex", 5) == 0 || strncmp(s->on, "pause", 5) == 0;
         }
-    return locked;
+    return stuck;
 }
 
 bool ana_find_inside(struct ana_case *c)
@@ -258,10 +259,9 @@ bool ana_find_inside(struct ana_case *c)
             !ana_case_settle(c, ANA_CLASS_INSIDE, ANA_LIKELY, lasted))
             continue;
         c->out->summary = fact_of(g, ANA_SENTENCE_ALL_HAVE_COME);
-        bool own = may_compute(c, &g->call), locked = own && ana_blame_callbacks(c, g);
-        if (!locked && (own || is_starved(c, g, lasted))) {
-            c->out->state = c->live ? ANA_VERDICT_WAITING : ANA_VERDICT_HUNG;
-            c->out->confidence = ANA_POSSIBLE;
+        bool own = may_compute(c, &g->call), stuck = own && ana_blame_callbacks(c, g);
+        if (!stuck && (own || is_starved(c, g, lasted))) {
+            ana_case_set(c, ANA_VERDICT_WAITING, ANA_CLASS_INSIDE, ANA_POSSIBLE);
             ANA_FACT(c, own ? ANA_SENTENCE_OWN_OPERATION : ANA_SENTENCE_STARVED);
         }
         if (own)

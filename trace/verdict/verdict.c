@@ -172,13 +172,19 @@ static bool ask_needs(struct ana_case *c,
     return false;
 }
 
-/* Asks the detectors of this kind and all stronger ones, until one finds something. */
+/* Asks the detectors of this kind and all stronger ones, until one finds something.  In a job that is over nobody waits
+ * any more: then its end is the answer. */
 static void ask(struct ana_case *c, enum detector_kind least)
 {
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
-        if (detectors[i].kind >= least &&
-            (detectors[i].find ? detectors[i].find(c) : ask_needs(c, detectors[i].find_need)))
-            return;
+    bool found = false;
+    for (size_t i = 0; i < sizeof detectors / sizeof *detectors && !found; i++)
+        found = detectors[i].kind >= least &&
+                (detectors[i].find ? detectors[i].find(c) : ask_needs(c, detectors[i].find_need));
+    if (c->out->state != ANA_VERDICT_WAITING || c->live || c->until_ns != INT64_MAX)
+        return;
+    free(c->out->culprit);
+    *c->out = (struct ana_finding){.since_ns = -1};
+    ana_find_killed(c);
 }
 
 static void judge(struct ana_case *c)
