@@ -1,5 +1,5 @@
-/* Record path of Gloo's collectives.  PyTorch queues them and runs them in threads of its own, two at a time.
- * So a collective has its place in the program, and its number in the group, from the call that queues it. */
+/* Record path of Gloo's collectives and messages.  PyTorch queues collectives and runs them in threads of its own, two
+ * at a time.  So a collective has its place in the program, and its number in the group, from the call that queues it. */
 #include "interpose/gloo/gloo.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/base/table.h"
@@ -30,6 +30,7 @@ static const struct row {
     int16_t in, out, element, root;
 } rows[IPO_GLOO_CALLS] = {
 #define GLOO(name, symbol, class, in, out, element, root) [IPO_GLOO_##name] = {TRC_OP_##class, in, out, element, root},
+#define MESSAGE(name, symbol, class, ...)                 [IPO_GLOO_##name] = {TRC_OP_##class, 0, 0, 0, 0},
 #define HOOK(name, ...)                                   [IPO_GLOO_##name] = {TRC_OP_COMM_CREATE, 0, 0, 0, 0},
 #define VECTOR(at)                                        (-(at))
 #include "interpose/gloo/gloo_calls.def"
@@ -102,11 +103,11 @@ static void find_path(struct ipo_frame *frame)
     }
 }
 
-static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t options, const struct ipo_gloo_data *data)
+/* Begins the signature, with the place in the program. */
+static void describe_place(struct ipo_frame *frame, enum ipo_gloo_id id)
 {
     struct ipo_gloo_run *run = running;
-    const bool known = frame->comm; /* the options begin with a context, as they should */
-    struct ipo_comm *comm = frame->comm = run && run->comm ? run->comm : frame->comm;
+    frame->comm = run && run->comm ? run->comm : frame->comm;
     if (run && run->path) {
         frame->path = run->path;
         frame->site = run->site;
@@ -115,7 +116,35 @@ static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t opt
     }
     frame->sig = ipo_plain_sig(IPO_GLOO_NUMBER(id), frame->site);
     frame->sig.path = frame->path->id;
-    frame->sig.comm = comm ? comm->id : 0;
+    frame->sig.comm = frame->comm ? frame->comm->id : 0;
+}
+
+static void describe_message(struct ipo_frame *frame, enum ipo_gloo_id id, const struct ipo_gloo_message *m)
+{
+    struct trc_sig *sig = &frame->sig;
+    const int32_t partner = m->partner < 0 ? TRC_PEER_ANY : ipo_world_rank(frame->comm, m->partner);
+    describe_place(frame, id);
+    if (rows[id].opclass == TRC_OP_RECV) {
+        sig->source = partner;
+        sig->rtag = m->tag;
+        sig->received = m->bytes;
+        sig->flags = TRC_SIG_P2P_IN;
+    } else {
+        sig->peer = partner;
+        sig->tag = m->tag;
+        if (rows[id].opclass == TRC_OP_SEND) {
+            sig->sent = m->bytes;
+            sig->flags = TRC_SIG_P2P_OUT;
+        }
+    }
+}
+
+static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t options, const struct ipo_gloo_data *data)
+{
+    struct ipo_gloo_run *run = running;
+    const bool known = frame->comm; /* the options begin with a context, as they should */
+    describe_place(frame, id);
+    struct ipo_comm *comm = frame->comm;
     if (known && options && rows[id].element)
         describe_data(&frame->sig, &rows[id], comm, options);
     else if (rows[id].element)
@@ -136,13 +165,12 @@ static void describe(struct ipo_frame *frame, enum ipo_gloo_id id, uintptr_t opt
         run->numbered = false;
 }
 
-bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options,
-                    const struct ipo_gloo_data *data)
+/* Begins a call of this thread; false: it is not recorded. */
+static bool begin(struct ipo_frame *frame, struct ipo_comm *comm)
 {
     struct ipo_thread *thread = *ipo_gloo_armed ? ipo_thread_self() : NULL;
     if (!thread || ipo_is_inside(thread, frame))
         return false;
-    int kept = errno;
     frame->thread = thread;
     frame->call = NULL;
     frame->comm = comm;
@@ -152,14 +180,53 @@ bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_com
         ipo_call_left(thread);
     thread->outer = frame;
     thread->outer_site = ((const uint64_t *)frame->address)[IPO_FRAME_RETURN];
-    describe(frame, id, options, data);
+    return true;
+}
+
+/* Shows the call that is now described as the one that the thread is inside. */
+static void show(struct ipo_frame *frame)
+{
+    struct ipo_thread *thread = frame->thread;
     frame->index = trc_stream_intern(&thread->stream, &frame->sig);
     struct trc_thread *live = &thread->stream.page->thread;
     live->inside_sequence = frame->sequence;
     live->inside_since = frame->begin = ipo_ticks();
     __atomic_store_n(&live->inside, frame->index + 1, __ATOMIC_RELEASE);
-    errno = kept;
-    return true;
+}
+
+bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options,
+                    const struct ipo_gloo_data *data)
+{
+    int kept = errno;
+    bool begun = begin(frame, comm);
+    if (begun) {
+        describe(frame, id, options, data);
+        show(frame);
+        errno = kept;
+    }
+    return begun;
+}
+
+bool ipo_gloo_enter_message(struct ipo_frame *frame, enum ipo_gloo_id id, const struct ipo_gloo_message *message)
+{
+    int kept = errno;
+    bool begun = message && begin(frame, message->comm);
+    if (begun) {
+        describe_message(frame, id, message);
+        show(frame);
+        errno = kept;
+    }
+    return begun;
+}
+
+void ipo_gloo_came_from(struct ipo_frame *frame, int source)
+{
+    struct trc_sig *sig = &frame->sig;
+    if (sig->source != TRC_PEER_ANY || frame->thread != ipo_thread_current)
+        return;
+    sig->source = ipo_world_rank(frame->comm, source);
+    sig->flags |= TRC_SIG_ANY_SOURCE;
+    frame->index = trc_stream_intern(&frame->thread->stream, sig);
 }
 
 void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_round *said)

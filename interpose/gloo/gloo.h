@@ -10,6 +10,7 @@
 enum ipo_gloo_id {
 #define GLOO(name, ...) IPO_GLOO_##name,
 #define CLASS           GLOO
+#define MESSAGE         GLOO
 #define HOOK            GLOO
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO
@@ -33,6 +34,13 @@ struct ipo_gloo_data {
     int root;                /* -1: none */
     bool control;            /* a round of Horovod's loop */
 };
+/* A message that a buffer sends or receives. */
+struct ipo_gloo_message {
+    struct ipo_comm *comm;
+    int partner; /* its rank in the group; -1: any */
+    int32_t tag;
+    uint64_t bytes;
+};
 /* The words or the list that such a round moved (mpi/negotiation.h). */
 struct ipo_gloo_round {
     enum trc_round_kind kind; /* 0: nothing that is written */
@@ -45,6 +53,10 @@ struct ipo_gloo_round {
  * False: it is not recorded, and ipo_gloo_leave must not be called.  Keeps errno. */
 bool ipo_gloo_enter(struct ipo_frame *frame, enum ipo_gloo_id id, struct ipo_comm *comm, uintptr_t options,
                     const struct ipo_gloo_data *data);
+/* Before a step of a message, as ipo_gloo_enter; NULL: it is not known, or belongs to a collective. */
+bool ipo_gloo_enter_message(struct ipo_frame *frame, enum ipo_gloo_id id, const struct ipo_gloo_message *message);
+/* Ends the receive of a message from any rank, before ipo_gloo_leave: it came from this one of the group. */
+void ipo_gloo_came_from(struct ipo_frame *frame, int source);
 /* After it has returned; `said`: of a round, else NULL.  Keeps errno. */
 void ipo_gloo_leave(struct ipo_frame *frame, const struct ipo_gloo_round *said);
 
@@ -94,8 +106,20 @@ void ipo_gloo_group_end(void);
 void ipo_gloo_context(uintptr_t context, int rank, int size);
 /* Defines the group of a controller, whose name is a hash of its ranks, as ipo_gloo_group_begin.  Keeps errno. */
 struct ipo_comm *ipo_gloo_group(uintptr_t controller, uint64_t name, int rank, int size);
+/* Makes the address of another part of a group known as the group's. */
+void ipo_gloo_context_is(uintptr_t address, struct ipo_comm *comm);
 /* The group at this address, or of the context at it; NULL: it is not known.  Any thread. */
 struct ipo_comm *ipo_gloo_comm(uintptr_t address);
+
+/* ---- messages.c */
+
+/* Notes the transport of a context that has been connected: its buffers know only that. */
+void ipo_gloo_connected(uintptr_t context);
+/* Notes that a buffer begins to send, or to receive; NULL: within a collective, or the group is not known. */
+const struct ipo_gloo_message *ipo_gloo_post(uintptr_t buffer, int partner, uint64_t slot, uint64_t offset,
+                                             uint64_t bytes);
+/* The last message of a buffer; NULL as above. */
+const struct ipo_gloo_message *ipo_gloo_posted(uintptr_t buffer);
 
 /* ---- horovod.c: Horovod's controller and operations over Gloo, by their tables of virtual functions */
 

@@ -29,6 +29,11 @@ struct ipo_comm *ipo_gloo_comm(uintptr_t address)
     return address ? ipo_table_get(&groups, address) : NULL;
 }
 
+void ipo_gloo_context_is(uintptr_t address, struct ipo_comm *comm)
+{
+    ipo_table_put(&groups, address, comm);
+}
+
 static void forget(uintptr_t address, struct ipo_comm *now)
 {
     struct ipo_comm *before = ipo_gloo_comm(address);

@@ -10,6 +10,7 @@
 
 static const char *const symbols[IPO_GLOO_CALLS] = {
 #define GLOO(name, symbol, ...) [IPO_GLOO_##name] = #symbol,
+#define MESSAGE                 GLOO
 #define HOOK                    GLOO
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO

@@ -13,6 +13,7 @@ static size_t write_calls(struct trc_call *calls)
 #define GLOO(call, symbol, class, ...)                                                                                 \
     calls[IPO_GLOO_NUMBER(IPO_GLOO_##call)] = (struct trc_call){.name = "gloo::" #call, .opclass = TRC_OP_##class};
 #define CLASS(call, class) GLOO(call, , class)
+#define MESSAGE            GLOO
 #define HOOK(call, ...)    GLOO(call, , COMM_CREATE)
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO

@@ -13,6 +13,9 @@ typedef uintptr_t w;
 #define HOOK(name, symbol, parameters)                                                                                 \
     void symbol parameters;                                                                                            \
     typedef void name##_type parameters;
+#define MESSAGE(name, symbol, class, parameters)                                                                       \
+    w symbol parameters;                                                                                               \
+    typedef w name##_type parameters;
 #include "interpose/gloo/gloo_calls.def"
 #undef GLOO
 #undef HOOK
@@ -41,7 +44,41 @@ static inline __attribute__((always_inline)) void add_prefix(w store, const w *p
 {
     ipo_gloo_prefix(store, (const char *)*prefix, *inner); /* old and new strings of libstdc++ begin so */
 }
-#define HOOK(name, symbol, parameters) EXPORT void symbol parameters BODY_##name
+#define HOOK(name, symbol, parameters)           EXPORT void symbol parameters BODY_##name
+#define MESSAGE(name, symbol, class, parameters) EXPORT w symbol parameters BODY_##name
+/* A step of a message; `done`, of the result of the real function: what is said of it before it ends. */
+#define STEP(name, message, done, ...)                                                                                 \
+    {                                                                                                                  \
+        struct ipo_frame frame;                                                                                        \
+        IPO_FRAME_MARK(&frame), IPO_FRAME_ORIGIN(&frame);                                                              \
+        name##_type *real = REAL(name);                                                                                \
+        bool recorded = ipo_gloo_enter_message(&frame, IPO_GLOO_##name, message);                                      \
+        w result;                                                                                                      \
+        IPO_GLOO_CALL(recorded, &frame, result = real(__VA_ARGS__));                                                   \
+        if (recorded) {                                                                                                \
+            done;                                                                                                      \
+            ipo_gloo_leave(&frame, NULL);                                                                              \
+        }                                                                                                              \
+        return result;                                                                                                 \
+    }
+#define BODY_send     STEP(send, ipo_gloo_post(buffer, to, slot, offset, bytes), , buffer, to, slot, offset, bytes)
+#define BODY_waitSend STEP(waitSend, ipo_gloo_posted(buffer), , buffer, to, timeout)
+#define BODY_recv                                                                                                      \
+    {                                                                                                                  \
+        int source = -1;                                                                                               \
+        from = from ? from : &source;                                                                                  \
+        STEP(recv, ipo_gloo_posted(buffer), ipo_gloo_came_from(&frame, *from), buffer, from, timeout)                  \
+    }
+#define BODY_post_recv                                                                                                 \
+    {                                                                                                                  \
+        ipo_gloo_post(buffer, from, slot, offset, bytes);                                                              \
+        REAL(post_recv)(buffer, from, slot, offset, bytes);                                                            \
+    }
+#define BODY_post_recv_any                                                                                             \
+    {                                                                                                                  \
+        ipo_gloo_post(buffer, -1, slot, offset, bytes);                                                                \
+        REAL(post_recv_any)(buffer, from, slot, offset, bytes);                                                        \
+    }
 #define BODY_make_context                                                                                              \
     {                                                                                                                  \
         REAL(make_context)(context, rank, size, base);                                                                 \
@@ -50,6 +87,7 @@ static inline __attribute__((always_inline)) void add_prefix(w store, const w *p
 #define CONNECT(name)                                                                                                  \
     {                                                                                                                  \
         RECORD(name, connectFullMesh, ipo_gloo_comm(context), 0, context, store, device);                              \
+        ipo_gloo_connected(context);                                                                                   \
     }
 #define BODY_connectFullMesh        CONNECT(connectFullMesh)
 #define BODY_connectFullMesh_shared CONNECT(connectFullMesh_shared)

@@ -21,6 +21,11 @@ got = {c["name"]: (c["calls"], c["bytes_sent"]) for c in rep["calls"]}
 # 3 ranks: 1000 floats and those of 20 sizes; 100 of a pair; 5 steps with 110 gradients each.
 check("all-reduces, with their bytes", got.get("gloo::allreduce") == (3 * 21 + 2 + 3 * 5, 4 * (3 * (1000 + 210 + 5 * 110) + 200)), got)
 check("ranks are those of the environment", [r["rank"] for r in rep["ranks"]] == [0, 1, 2], rep["ranks"])
+check("messages, with their bytes", (got.get("gloo::send"), got.get("gloo::recv")) == ((12, 48000), (12, 0)), got)
+places = {segment[end] for segment in rep["segments"] for end in ("from", "to")}
+check("places are lines of the program, not of PyTorch", places and all(p.startswith("train.py:") for p in places), places)
+check("messages have their ends", sorted((p["src"], p["dst"], p["messages"], p["bytes"]) for p in rep["pairs"]) ==
+      [(0, 1, 4, 16000), (1, 2, 4, 16000), (2, 0, 4, 16000)], rep["pairs"])
 dump = hpctop("dump", "ok").out
 named = [line.split("identity=")[1].split()[0] for line in dump.splitlines() if line.startswith("comm ")]
 check("a group has one name on its ranks", sorted(map(named.count, set(named))) == [2, 3], named)
@@ -50,6 +55,7 @@ check("elastic: the last start is shown", rep["job"]["ranks"] == 2 and
       [c["calls"] for c in rep["calls"] if c["name"] == "gloo::allreduce"] == [20], rep["calls"])
 check("elastic: the report says that there was an earlier one", "2 files of an earlier run in the same folder left out" in
       " ".join(hpctop("report", "--all", "again").out.split()))
+hang("owed", 3, hung("unmatched-receive", [0, 1], says="from rank 1"), [python, TRAIN, "owed"], launcher=LAUNCH)
 hang("late", 3, hung("missing-in-collective", [1], says="rank 1 has not come to gloo::barrier on gloo"), [python, TRAIN, "late"], launcher=LAUNCH)
 count.show()
 end()

@@ -1,5 +1,5 @@
-"""train.py [late]: PyTorch on Gloo, with DistributedDataParallel and a group of two; "late": rank 1 stays away at the end;
-"timeout": for longer than the others wait for it; "alone": it has no group."""
+"""train.py [late]: PyTorch on Gloo, with DistributedDataParallel, a ring and a group of two; "late": rank 1 stays away at
+the end; "owed": rank 0 waits for a message of it then; "timeout": for longer than the others wait for it; "alone": it has no group."""
 import datetime
 import sys
 import time
@@ -21,6 +21,10 @@ if rank < 2:
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(10, 10))
 for _ in range(5):
     model(torch.ones(2, 10)).sum().backward()
+for _ in range(4):
+    work = dist.isend(data, (rank + 1) % size, tag=7)
+    dist.recv(torch.empty(1000), None if rank == 2 else (rank - 1) % size, tag=7)
+    work.wait()
 works = [dist.all_reduce(torch.ones(n), async_op=True) for n in range(1, 21)]
 for work in works:
     work.wait()
@@ -34,5 +38,7 @@ if "timeout" in sys.argv:
     sys.exit(0)
 if "late" in sys.argv and rank == 1:
     time.sleep(1000)
+if "owed" in sys.argv and rank == 0:
+    dist.recv(data, 1)
 dist.barrier()
 print("done")
