@@ -14,7 +14,19 @@
 
 #define SITES 4096u
 
+#define FORWARDS 1u                   /* bit of an entry: the line lies in a package between programs and MPI or Gloo */
 static _Atomic uint64_t known[SITES]; /* open addressing; 0 free */
+
+/* Whether a file is in a package whose users decide by their own lines when it sends. */
+static bool forwards(const char *file)
+{
+    static const char *const packages[] = {"/torch/", "/horovod/", "/mpi4py/", "/h5py/", "/tensorflow/", "/keras/"};
+    const char *rest = strstr(file, "-packages/");
+    for (size_t i = 0; rest && i < sizeof packages / sizeof *packages; i++)
+        if (strncmp(rest + strlen("-packages"), packages[i], strlen(packages[i])) == 0)
+            return true;
+    return false;
+}
 
 static uint64_t load_word(uint64_t address)
 {
@@ -50,40 +62,47 @@ static bool read_frame(uint64_t *frame, uint64_t *code, uint64_t *at)
     return false;
 }
 
-static __attribute__((noinline, cold)) bool name_site(uint64_t site, uint64_t code, uint64_t at)
+/* Defines a new line: `site`, with FORWARDS where it is so; 0: its name is not readable. */
+static __attribute__((noinline, cold)) uint64_t name_site(uint64_t site, uint64_t code, uint64_t at)
 {
     struct trc_python_place place;
     struct ipo_text text = {0};
     if (!trc_python_describe(&ipo_python.of, code, at, &place))
-        return false;
+        return 0;
+    const uint32_t bit = forwards(place.file) ? FORWARDS : 0;
     ipo_text_add(&text, place.function);
     text.used++;
     ipo_text_add(&text, place.file);
     ipo_text_add(&text, ":");
     ipo_text_add_number(&text, place.line > 0 ? (uint64_t)place.line : 0);
-    return trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, 0, site, NULL, 0, text.text, text.used);
+    bool defined = trc_writer_define(&ipo_process.writer, TRC_DEF_SITE, 0, bit ? TRC_SITE_FORWARDS : 0, site, NULL, 0,
+                                     text.text, text.used);
+    return defined ? site | bit : 0;
 }
 
-/* The number of a place in a code object, which is named when it is new; 0: there is no room. */
+/* The number of a place in a code object, which is named when it is new, and FORWARDS; 0: there is no room. */
 static uint64_t number_of(uint64_t code, uint64_t at)
 {
-    uint64_t mixed = (code ^ at * 0x9e3779b97f4a7c15u) * 0xc2b2ae3d27d4eb4fu, site = IPO_PYTHON_SITE | mixed >> 16;
+    uint64_t mixed = (code ^ at * 0x9e3779b97f4a7c15u) * 0xc2b2ae3d27d4eb4fu;
+    uint64_t site = (IPO_PYTHON_SITE | mixed >> 16) & ~(uint64_t)FORWARDS;
     uint32_t slot = (uint32_t)(mixed >> 40) % SITES;
     for (uint32_t tries = 0; tries < 32; tries++, slot = (slot + 1) % SITES) {
         uint64_t there = atomic_load_explicit(&known[slot], memory_order_relaxed);
-        if (there == site)
-            return site;
+        if ((there & ~(uint64_t)FORWARDS) == site)
+            return there;
         if (there)
             continue;
         if (!atomic_compare_exchange_strong(&known[slot], &there, site)) {
-            if (there == site)
-                return site;
+            if ((there & ~(uint64_t)FORWARDS) == site)
+                return there;
             continue;
         }
         int kept = errno;
-        bool named = name_site(site, code, at);
+        uint64_t named = name_site(site, code, at);
         errno = kept;
-        return named ? site : 0;
+        if (named & FORWARDS)
+            atomic_store_explicit(&known[slot], named, memory_order_relaxed);
+        return named;
     }
     return 0; /* more lines than there is room for */
 }
@@ -94,10 +113,11 @@ const struct ipo_path *ipo_python_path(uint64_t *site)
     const unsigned depth = ipo_paths_depth();
     unsigned count = 0;
     while (count < depth && read_frame(&frame, &code, &at)) {
-        sites[count] = number_of(code, at);
-        if (!sites[count])
+        uint64_t number = number_of(code, at);
+        if (!number)
             break;
-        count++;
+        if (!count || !(number & FORWARDS)) /* the innermost line, then the program's */
+            sites[count++] = number & ~(uint64_t)FORWARDS;
     }
     if (!count)
         return NULL;
