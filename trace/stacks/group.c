@@ -25,10 +25,10 @@ void ana_frame_line(const struct ana_frame *frame, char *out, size_t size)
 static bool is_plumbing(const char *module)
 {
     static const char *const known[] = {
-        "libc.so",   "libc-",     "libpthread",  "ld-linux",  "libmpi",     "libopen-pal", "libopen-rte",
-        "libucp.so", "libucs.so", "libuct",      "libpmix",   "libfabric",  "libevent",    "libtrace.so",
-        "mca_",      "[vdso]",    "libstdc++",   "libgcc_s",  "libibverbs", "libmlx",      "libpsm",
-        "librdmacm", "libhcoll",  "libgfortran", "libifcore", "libflang"};
+        "libc.so",   "libc-",    "libpthread", "ld-linux",  "libmpi",   "libopen-pal", "libopen-rte", "libucp.so",
+        "libucs.so", "libuct",   "libpmix",    "libfabric", "libevent", "libtrace.so", "mca_",        "[vdso]",
+        "libstdc++", "libgcc_s", "libibverbs", "libmlx",    "libpsm",   "librdmacm",   "libhcoll",    "libgfortran",
+        "libifcore", "libflang", "libtorch",   "libc10.so", "libgloo"};
     const char *name = trc_base_name(module);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strncmp(name, known[i], strlen(known[i])))
@@ -203,7 +203,11 @@ static struct frames telling_frames(const struct ana_stack *stack)
 {
     struct frames all = frames_of(stack);
     size_t from = 0, entry = all.count;
-    if (stack->python_count || !all.count)
+    while (from < stack->python_count && is_installed(&stack->python[from]))
+        from++;
+    if (stack->python_count)
+        return from < stack->python_count ? (struct frames){all.frame + from, all.count - from} : all;
+    if (!all.count)
         return all;
     while (from + 1 < all.count && is_plumbing(all.frame[from].file))
         from++;
