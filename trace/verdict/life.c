@@ -182,15 +182,30 @@ static bool is_outside(struct ana_case *c, size_t index, int64_t last_ns)
     return (state == ANA_RANK_RUN || killed) && !ana_rank_waiting(c, index);
 }
 
-/* Returns a rank at work outside MPI: idle ranks there may wait for it by shared memory, a socket or a file.  SIZE_MAX:
- * none, or the user has set a limit, which holds for such waits, too. */
-static size_t find_at_work(struct ana_case *c)
+/* Whether a thread of the program waits for a socket, which another rank may write to. */
+static bool listens(struct ana_case *c, size_t index)
+{
+    static const char *const calls[] = {"accept", "epoll", "poll", "recv", "select"};
+    const struct ana_stacks *stacks = ana_case_stacks(c);
+    for (const struct ana_stack *s = stacks->stack; s < stacks->stack + stacks->count; s++)
+        for (size_t i = 0; i < sizeof calls / sizeof *calls && s->index == index && ana_stack_is_own(s); i++)
+            if (strncmp(s->on, calls[i], strlen(calls[i])) == 0 || strstr(s->on, "socket:["))
+                return true;
+    return false;
+}
+
+/* Returns a rank at work outside MPI: the idle ranks there may wait for it by shared memory, a socket or a file.
+ * SIZE_MAX: none, or the user has set a limit, which holds for such waits, too, unless they all listen to a socket. */
+static size_t find_at_work(struct ana_case *c, struct ana_ranks idle)
 {
     double bytes;
     int64_t last_ns = INT64_MIN;
+    bool may = true;
+    for (size_t i = 0; i < idle.n && may && !c->rules.by_past; i++)
+        may = listens(c, idle.index[i]);
     for (size_t i = 0; i < c->count; i++)
         last_ns = ana_case_end(c, i) > last_ns ? ana_case_end(c, i) : last_ns;
-    for (size_t i = 0; i < c->count && c->rules.by_past; i++)
+    for (size_t i = 0; i < c->count && may; i++)
         if (is_outside(c, i, last_ns) && ana_life_of(c, i, &bytes) >= ANA_LIFE_READS)
             return i;
     return SIZE_MAX;
@@ -210,7 +225,7 @@ bool ana_case_settle_by_time(struct ana_case *c, enum ana_verdict_class id, int6
             idle[stand++] = f->culprit[i];
     }
     if (stand)
-        at_work = find_at_work(c);
+        at_work = find_at_work(c, ana_ranks_at(idle, stand));
     if (at_work == SIZE_MAX && (stand || !f->culprits)) {
         f->culprits = stand;
         memcpy(f->culprit, idle, stand * sizeof *idle);

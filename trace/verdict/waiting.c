@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POLLED_NS 1000000000 /* a thread whose last poll is not older than this at the end of its file polls */
+#define SPIN_NS   INT64_C(100000000) /* longest mean time from access to access of a loop that polls a window */
+#define POLLED_NS 1000000000         /* a thread whose last poll is not older than this at the end of its file polls */
 
 static enum ana_waiting_kind kind_of(const struct trc_sig *sig, const struct trc_call *call,
                                      const struct trc_comm *comm)
@@ -52,9 +53,10 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
     if (!last || polls || !ana_case_events_known(c, index) || !ana_may_be_vain(trc_call(file, last->call)->opclass) ||
         (p->alive && c->samples->taken < 2) || !makes_calls(c, index, trc_thread(file, t)))
         return SIZE_MAX;
-    int64_t effect_ns = ana_case_last_events(c, index)->effect_ns;
-    int64_t since = effect_ns == INT64_MIN ? p->rank.begin_ns : effect_ns;
-    return ana_case_end(c, index) - since >= c->rules.hang_ns ? t : SIZE_MAX;
+    const struct ana_last_events *e = ana_case_last_events(c, index);
+    int64_t lasted = ana_case_end(c, index) - (e->effect_ns == INT64_MIN ? p->rank.begin_ns : e->effect_ns);
+    bool works = trc_opclass_is_one_sided(trc_call(file, last->call)->opclass) && lasted / SPIN_NS >= (int64_t)e->vain;
+    return lasted >= c->rules.hang_ns && !works ? t : SIZE_MAX;
 }
 
 static void set_spinning(struct ana_case *c, struct ana_waiting *p)

@@ -48,10 +48,10 @@ static void life(const char *what, bool live, bool inside, const struct trc_usag
     folder_remove();
 }
 
-/* Ranks 0 and 1 are outside MPI since 2 s, and rank 1 computes, or does not; `limit`: of 30 s, by the user.  The job is
- * live, or all its ranks were killed. */
-static void beside(const char *what, bool live, bool computes, double limit, enum ana_verdict_state state,
-                   const char *culprits)
+/* Ranks 0 and 1 are outside MPI since 2 s, and rank 1 computes, or does not; rank 0 is `on` something; `limit`: of
+ * 30 s, by the user.  The job is live, or all its ranks were killed. */
+static void beside(const char *what, bool live, bool computes, const char *on, double limit,
+                   enum ana_verdict_state state, const char *culprits)
 {
     static const struct rank rank[] = {OUTSIDE, OUTSIDE, BARRIER(20 * S)};
     const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 900 * MS),
@@ -62,6 +62,12 @@ static void beside(const char *what, bool live, bool computes, double limit, enu
         struct tb *tb = make(&rank[r], r, 3);
         for (int64_t at = 3 * S; r < 2 && at < 99 * S; at += S)
             tb_usage(tb, at, at + S, r == 1 && computes ? &cpu : &little, 1);
+        char text[128];
+        snprintf(text, sizeof text, "name\tapp\non\t%s\nnative\tserve+0x10\tapp+0x1010\n", on ? on : "");
+        if (r == 0 && on) {
+            tb_stack(tb, 1, 1000, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_MAIN}, text);
+            tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        }
         folder_write(tb, r);
         tb_free(tb);
     }
@@ -69,8 +75,8 @@ static void beside(const char *what, bool live, bool computes, double limit, enu
     struct ana_job *job = folder_open();
     if (limit > 0)
         ana_job_set_hang(job, limit);
-    const char *missing =
-        limit > 0 ? "rank 0 has not come to MPI_Barrier" : "ranks 0 and 1 have not come to MPI_Barrier";
+    const char *missing = state == ANA_VERDICT_HUNG && limit > 0 ? "rank 0 has not come to MPI_Barrier"
+                                                                 : "ranks 0 and 1 have not come to MPI_Barrier";
     bool killed = state == ANA_VERDICT_ABORTED;
     judge(what, job, state, killed ? ANA_CLASS_KILLED : ANA_CLASS_MISSING, culprits, killed ? NULL : missing);
     ana_job_close(job);
@@ -107,11 +113,14 @@ int main(void)
     inside("a sum that does not end", false, false, ANA_VERDICT_HUNG);
     inside("an operation of the program's own", true, false, ANA_VERDICT_WAITING);
     inside("no rank gets a processor", false, true, ANA_VERDICT_WAITING);
-    beside("one stands, one computes", true, true, 0, ANA_VERDICT_WAITING, "0,1");
-    beside("both stand", true, false, 0, ANA_VERDICT_HUNG, "0,1");
-    beside("one stands, one computes, with a limit", true, true, 30, ANA_VERDICT_HUNG, "0");
-    beside("one stood, one computed, until all were killed", false, true, 0, ANA_VERDICT_ABORTED, "");
-    beside("both stood until all were killed", false, false, 0, ANA_VERDICT_HUNG, "0,1");
+    beside("one stands, one computes", true, true, NULL, 0, ANA_VERDICT_WAITING, "0,1");
+    beside("both stand", true, false, NULL, 0, ANA_VERDICT_HUNG, "0,1");
+    beside("one stands, one computes, with a limit", true, true, "futex()", 30, ANA_VERDICT_HUNG, "0");
+    beside("one is asked by a socket, with a limit", true, true, "recv() on socket:[7]", 30, ANA_VERDICT_WAITING,
+           "0,1");
+    beside("one listens, with a limit", true, true, "epoll_wait()", 30, ANA_VERDICT_WAITING, "0,1");
+    beside("one stood, one computed, until all were killed", false, true, NULL, 0, ANA_VERDICT_ABORTED, "");
+    beside("both stood until all were killed", false, false, NULL, 0, ANA_VERDICT_HUNG, "0,1");
     const char *missing = "rank 2 has not come to MPI_Barrier";
     const struct trc_usage cpu = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 100 * MS),
                            little = counts(TRC_USAGE_PROCESS, TRC_USAGE_CPU, 5 * MS),
