@@ -42,6 +42,10 @@ bool ana_find_abort(struct ana_case *c)
         c->out->summary.name = ana_signal_name(handled);
         c->out->summary.other_name = place_of_end(c, first, &overflow);
     }
+    const struct trc_sig *before = ana_case_known(c, first) ? ana_last_call(p->rank.file, NULL) : NULL;
+    if (before && before->site)
+        ANA_FACT(c, ANA_SENTENCE_CALL_BEFORE, .call = {.name = trc_call(p->rank.file, before->call)->name},
+                 .site = {first, before->site});
     return true;
 }
 

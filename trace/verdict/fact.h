@@ -1,6 +1,5 @@
 /* Facts found by a detector: ranks, calls, communicators, counts and times. A detector never writes words. render.c
- * makes a sentence of each fact, by the table sentences.def. The facts of a finding live as long as the case that
- * they were found in. */
+ * makes a sentence of each fact, by the table sentences.def. The facts of a finding live as long as its case. */
 #pragma once
 
 #include "trace/format/opclass.h"

@@ -1,5 +1,4 @@
-/* Places of ranks in the program, by their last calls, and the ranks that have left out their part. For
- * trace/verdict only. */
+/* Ranks' places in the program by their last calls; ranks that left out their part. For trace/verdict only. */
 #pragma once
 
 #include "trace/verdict/case_impl.h"

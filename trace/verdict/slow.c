@@ -41,5 +41,7 @@ bool ana_find_straggler(struct ana_case *c)
         ANA_FACT(c, ANA_SENTENCE_TEXT, .name = c->straggler->saving);
     if (c->straggler->late.reason.kind)
         ana_case_fact(c, reason_fact(&c->straggler->late.reason));
+    if (c->straggler->late.reason.kind == ANA_REASON_BLOCKED)
+        ANA_NEXT(c, ANA_SENTENCE_NEXT_BLOCKED);
     return true;
 }

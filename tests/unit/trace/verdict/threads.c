@@ -76,8 +76,11 @@ static void aborts(void)
     folder_make("aborts");
     for (int r = 0; r < 2; r++) {
         struct tb *tb = make(&rank[r], r, 2);
-        struct trc_sig sig = tb_sig(TB_ABORT);
+        struct trc_sig sig = tb_sig(TB_ABORT), before = tb_sig(TB_FILE_WRITE);
         if (r == 1) {
+            before.site = 0x10;
+            tb_site(tb, before.site, "save+0x4", "/home/me/app+0x44");
+            tb_event(tb, 1, &before, END - 3000, END - 2000, (struct tb_more){0});
             tb_inside(tb, 1, &sig, END - 1000, 0);
             tb_head(tb)->state = TRC_STATE_ABORTED;
         }
@@ -88,6 +91,8 @@ static void aborts(void)
     judge("a thread calls MPI_Abort", job, ANA_VERDICT_ABORTED, ANA_CLASS_EARLY_EXIT, "1", "rank 1 called MPI_Abort");
     const struct ana_verdict *v = ana_job_verdict(job);
     CHECK(v && v->groups && strstr(v->group[0].doing, "in MPI_Abort"), "%s", v ? v->group[0].doing : "");
+    CHECK(v && v->facts && strstr(v->fact[0].text, "its call before that was MPI_File_write at save"), "%s",
+          v && v->facts ? v->fact[0].text : "no fact");
     ana_job_close(job);
     folder_remove();
 }
