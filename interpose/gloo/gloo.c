@@ -1,5 +1,6 @@
 /* Record path of Gloo's collectives and messages.  PyTorch queues collectives and runs them in threads of its own, two
- * at a time.  So a collective has its place in the program, and its number in the group, from the call that queues it. */
+ * at a time.  So a collective has its place in the program, and its number in the group, from the call that queues
+ * it. */
 #include "interpose/gloo/gloo.h"
 #include "interpose/base/safe_read.h"
 #include "interpose/base/table.h"

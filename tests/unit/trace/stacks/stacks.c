@@ -169,6 +169,33 @@ static void waits_in_mpi(char *text, size_t size, size_t depth, bool is_static)
              "native\tmain+0x9\t/job/app+0x30\nnative\t__libc_start_main+0x80\t/lib/libc.so.6+0x20\n");
 }
 
+/* Where ranks inside a package part is told by the program's lines. */
+static void packages(void)
+{
+    static const char *const text[] = {
+        "name\tpython3\non\tpoll() on 3 files\npython\tselect\t/usr/lib/python3.11/selectors.py\t415\n"
+        "python\tepoch\t/job/train.py\t28\npython\t<module>\t/job/train.py\t80\n",
+        "name\tpython3\npython\trecv\t/usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py\t1202\n"
+        "python\tstage\t/job/train.py\t13\npython\t<module>\t/job/train.py\t80\n"};
+    static const char *const parts[] = {"2 ranks  train.py:80 in <module>", "  rank 0  train.py:28 in epoch",
+                                        "  rank 1  train.py:13 in stage"};
+    folder_make("packages");
+    for (int rank = 0; rank < 2; rank++)
+        rank_with(rank, 2, 'S', text[rank]);
+    struct ana_job *job = folder_open();
+    struct ana_stacks stacks;
+    char(*line)[ANA_DIVERGENCE_LINE];
+    CHECK(ana_stacks_read(job, &stacks), "memory");
+    size_t n = ana_stacks_divergence(job, &stacks, &line);
+    CHECK(n == 3, "%zu lines", n);
+    for (size_t i = 0; i < n && i < 3; i++)
+        CHECK(!strcmp(line[i], parts[i]), "%s", line[i]);
+    free(line);
+    ana_stacks_free(&stacks);
+    ana_job_close(job);
+    folder_remove();
+}
+
 static const char *line_of(void *context, const struct trc_file *file, const char *module)
 {
     (void)context, (void)file;
@@ -250,6 +277,7 @@ int main(void)
     bounded();
     grouped();
     waiting();
+    packages();
     odd_text();
     return check_result();
 }
