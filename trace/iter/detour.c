@@ -64,6 +64,7 @@ struct ana_loop_times ana_loop_times(const struct ana_loop_graph *g, const struc
     t.last = x->stride == 1 && y->count > before + slack ? y->count - before : 0;
     t.few = t.is_exact ? t.few : 0;
     t.usual /= x->stride;
+    t.between = before - first;
     return t;
 }
 
@@ -88,13 +89,13 @@ enum ana_loop_detour ana_loop_is_detour(const struct ana_loop_graph *g, const st
         if (ana_loop_has(&outer->head, i))
             only_io &= g->loops->node[i].is_io;
     struct ana_loop_times t = ana_loop_times(g, outer, inner);
-    if (!t.outer)
-        return ANA_LOOP_NONE;
+    if (!t.outer || t.between < t.gaps)
+        return ANA_LOOP_NONE; /* one after the other */
     size_t inside = size_of(&inner->in), all = size_of(&outer->in), around = all > inside ? all - inside : 0;
     bool twice = t.usual > ANA_LOOP_DETOUR_FEW && t.few > 1 && t.few * ANA_LOOP_DETOUR_FAR >= t.gaps;
     bool chance = (!t.usual && t.few * ANA_LOOP_DETOUR_FEW >= t.gaps && t.gaps) || twice, cut = is_cut(g, &t);
     bool each_time = t.always && t.usual && t.usual <= ANA_LOOP_DETOUR_FEW; /* the inner one is called so often there */
-    if (!each_time && ana_loop_leaves_out(g, outer, inner))
+    if ((t.usual || t.few) && !each_time && ana_loop_leaves_out(g, outer, inner))
         return ANA_LOOP_SELDOM;
     bool inside_too = !inner->turn || g->loops->node[outer->end].count >= inner->count;
     if (outer->turn && inside_too) /* place that is called inside, too */

@@ -29,6 +29,7 @@
 #define ANA_ITER_SPIKES  16u
 #define ANA_ITER_RECENT  256u /* last times of a mark that is watched, of a job of few ranks; a power of two */
 #define ANA_ITER_KINDS   32u  /* kinds of a mark's calls, of each sort */
+#define ANA_ITER_CALLERS 256u
 #define ANA_ITER_KIND    0x80000000u
 
 /* The end of one call, and the time that its rank had spent in calls by then. */
@@ -140,7 +141,8 @@ void ana_iter_free(struct ana_iter *iter);
 /* Looks up what all events of the signature share, into event->use; after ana_why_use.  `file`: the rank's. */
 void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *event,
                   const struct trc_file *file);
-/* Returns a number for size, tag and callers of a signature, by which calls at one place differ. */
+/* Returns a number for size, tag and callers of a signature, by which calls at one place differ; it is a number of the
+ * callers modulo ANA_ITER_CALLERS. */
 uint32_t ana_iter_size(const struct ana_event *event, const struct trc_file *file);
 /* Adds the facts to the marks: for the queue of facts (ana_queue_add_consumer). */
 ana_queue_consume ana_iter_consume;

@@ -2,6 +2,7 @@
 #include "trace/iter/loop_impl.h"
 
 #define LEAST_TIMES 3 /* calls of a kind that say whether it is regular */
+#define CYCLE_KINDS 3 /* kinds that come in the same order each time, whatever the number of calls in a row */
 #define SURE_TIMES  6 /* least calls of a kind that allows some exceptions */
 
 /* Returns the largest difference of counts that belong to one loop, but for an iteration that was only begun. */
@@ -24,9 +25,12 @@ static bool is_regular(const struct ana_loop_graph *g, const struct ana_loop_nod
                        const struct ana_iter_kind *kind)
 {
     uint64_t n = kind->mark.count;
-    if (!kind->key || n < LEAST_TIMES || !is_usual(&kind->row, n - 1))
-        return false;
     uint32_t kinds = ana_iter_place_at(g->iter, node->mark)->row[kind->sort].kinds;
+    if (!kind->key || n < LEAST_TIMES)
+        return false;
+    if (!is_usual(&kind->row, n - 1))
+        return kind->sort == ANA_ITER_SIZE && kinds >= CYCLE_KINDS && kinds <= ANA_ITER_KINDS &&
+               is_usual(&kind->changed, n - 1);
     uint64_t gap = kind->gap.value, row = kind->row.value;
     bool seldom = kinds == 2 && gap >= ANA_LOOP_DETOUR_FAR && (row == 1 || row + 1 == gap);
     if (kind->sort == ANA_ITER_SIZE && (kinds > ANA_ITER_KINDS || seldom))
@@ -161,7 +165,7 @@ static struct pick pick_up_to(const struct ana_loop_graph *g, const struct ana_l
         for (const struct ana_iter_kind *k = first_kind(g, node); k && ana_loop_has(&loop->in, i);
              k = next_kind(g, k)) {
             struct pick pick = {i, k};
-            if (k->mark.count > most || !may_end(g, loop, node, k, outer))
+            if (k->mark.count > most || !may_end(g, loop, node, k, outer) || !ana_loop_may_lead(g, &loop->in, i))
                 continue;
             if (least ? !best.kind || k->mark.count < best.kind->mark.count : ends_rather(g, &pick, &best))
                 best = pick;
@@ -212,15 +216,14 @@ void ana_loop_kinds(struct ana_loop_graph *g, const struct ana_loop *raw, size_t
 {
     for (size_t i = 0; i < g->loops->nodes; i++)
         g->loops->node[i].rows = rows_of(g, &g->loops->node[i]);
-    bool is_detour = false; /* the outer loop is one: so is work done every few times of it */
+    /* the outer loop is one: so is work done every few times of it */
+    bool is_detour = levels > 1 && ana_loop_is_detour(g, &raw[0], &raw[1]) == ANA_LOOP_SELDOM;
     for (size_t i = 0; i < levels; i++)
         if (is_shared(g, &raw[0], &raw[i]))
             ana_loop_put(&g->shared, raw[i].end);
     for (size_t i = 0; i < levels; i++) {
         if (!ana_loop_has(&g->shared, raw[i].end))
             add_level(g->loops, &raw[i]);
-        for (size_t j = i + 1; i == 0 && j < levels; j++)
-            is_detour |= ana_loop_is_detour(g, &raw[i], &raw[j]) == ANA_LOOP_SELDOM;
     }
     bool has_own = levels && !ana_loop_has(&g->shared, raw[0].end);
     uint64_t outer = 0;
@@ -287,4 +290,20 @@ bool ana_loop_leaves_out(const struct ana_loop_graph *g, const struct ana_loop *
             return true;
     }
     return false;
+}
+
+bool ana_loop_is_repeated(const struct ana_iter *iter, const struct ana_loops *loops, const struct ana_loop *loop)
+{
+    const struct ana_iter_place *place = ana_iter_place_at(iter, loops->node[loop->end].mark);
+    const struct ana_iter_row *row = &place->row[ANA_ITER_SIZE];
+    uint64_t calls[ANA_ITER_CALLERS] = {0}, most = row->kinds && row->kinds <= ANA_ITER_KINDS ? 0 : place->mark.count;
+    for (const struct ana_iter_kind *k = ana_iter_kind_at(iter, place->kind); k;
+         k = ana_iter_kind_at(iter, k->mark.before)) {
+        uint64_t *of = &calls[k->key % ANA_ITER_CALLERS];
+        if (k->sort != ANA_ITER_SIZE)
+            continue;
+        *of += k->calls + (ana_iter_kind_at(iter, row->last) == k ? place->mark.count + 1 - k->at : 0);
+        most = *of > most ? *of : most;
+    }
+    return most + 1 >= ANA_LOOP_TIMES; /* the first call is of no kind */
 }

@@ -128,8 +128,7 @@ static void search_rounds(struct search *s, const struct ana_loop_graph *g, cons
 
 /* ---- heads ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a node may be of the head: it is called through most of the loop, by most of its ranks. */
-static bool may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *in, size_t x)
+bool ana_loop_may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *in, size_t x)
 {
     double longest_ns = 0;
     uint32_t ranks = 0;
@@ -165,7 +164,7 @@ static bool find_head(const struct ana_loop_graph *g, uint64_t outer, struct ana
     size_t n = g->loops->nodes, best = SIZE_MAX, most = 0;
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < n; i++)
-        if (ana_loop_has(&loop->in, i) && may_lead(g, &loop->in, i)) {
+        if (ana_loop_has(&loop->in, i) && ana_loop_may_lead(g, &loop->in, i)) {
             ana_loop_put(&may, i);
             least = node[i].count < least ? node[i].count : least;
         }
@@ -244,17 +243,18 @@ static void find_levels(struct ana_loop_graph *g)
     struct ana_loops *loops = g->loops;
     struct ana_loop raw[ANA_LOOP_LEVELS];
     ana_loop_kinds(g, raw, find_rounds(g, raw));
-    bool inside =
-        false; /* something inside is done seldom: more seldom than that is no loop without places of its own */
+    /* levels with a detour inside: a level without own places after equally many times of it is a detour, too */
+    bool seldom[ANA_LOOP_LEVELS] = {false};
     for (size_t i = loops->levels; i-- > 0;) {
-        bool seldom = loops->level[i].turn && inside;
         for (size_t j = i + 1; j < loops->levels; j++) {
             enum ana_loop_detour detour = ana_loop_is_detour(g, &loops->level[i], &loops->level[j]);
+            const struct ana_loop_times t = ana_loop_times(g, &loops->level[i], &loops->level[j]);
+            const bool is_inside = t.outer && t.between >= t.gaps;
             loops->level[i].is_detour |= detour != ANA_LOOP_NONE;
-            seldom |= detour == ANA_LOOP_SELDOM;
+            seldom[i] |=
+                detour == ANA_LOOP_SELDOM || (loops->level[i].turn && is_inside && seldom[j] && t.usual && t.always);
         }
-        loops->level[i].is_detour |= seldom;
-        inside |= seldom;
+        loops->level[i].is_detour |= seldom[i];
     }
     while (loops->iteration + 1 < loops->levels && loops->level[loops->iteration].is_detour)
         loops->iteration++;

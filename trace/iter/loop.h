@@ -10,7 +10,8 @@
  * shows the innermost only.  Calls of a place are therefore distinguished by where its thread had called since the call
  * before, and by size and callers (their *kind*, iter.h): in `for i { for j { halo; sum }; sum }` the first halo of the
  * inner loop comes after two sums.  A kind ends iterations of a loop if
- *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly, and
+ *   it is regular: as many calls come in a row, and as many calls or the same kinds come between two rows, mostly (of
+ *   three kinds or more that have other sizes or callers the rows may have any length), and
  *   nothing explains it: the calls before it, and not before the usual calls there, are at no place of its own, which
  *   would be a node that is called as seldom.
  * A place most of whose calls are of such kinds is *shared*: that it is called says nothing of any loop.
@@ -23,7 +24,8 @@
  *   ANA_LOOP_BEFORE calls more at the begin say nothing), or
  *   it comes every n-th time (n >= ANA_LOOP_DETOUR_FAR), before the first and after the last, or
  *   something is left out where it comes, that else is called each time inside: it is done in place of that, unless
- *   it comes every second or third time, as a function does that each iteration calls so often, or
+ *   it comes every second or third time, as a function does that each iteration calls so often, or after a number of
+ *   times that varies, but is never one: a loop that ends in the middle leaves out its second half, or
  *   it has fewer places than the level inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or
  *   more than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or
  *   none: an inner loop seldom runs once, or
@@ -90,5 +92,8 @@ bool ana_loops_find(const struct ana_iter *iter, const struct ana_why *why, cons
 /* The mark of a rank whose calls end iterations of a loop, + 1, or one of its kinds; 0: it has none. */
 uint32_t ana_loop_mark(const struct ana_iter *iter, const uint32_t *place, const struct ana_loops *loops,
                        const struct ana_loop *loop, size_t index);
+/* Whether ANA_LOOP_TIMES calls that end iterations of a loop have the same callers, on the rank with most: else it is a
+ * function that a program calls in several phases. */
+bool ana_loop_is_repeated(const struct ana_iter *iter, const struct ana_loops *loops, const struct ana_loop *loop);
 /* Frees them; the struct is the caller's. */
 void ana_loops_free(struct ana_loops *loops);

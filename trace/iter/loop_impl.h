@@ -26,6 +26,9 @@ static inline void ana_loop_put(struct ana_loop_set *set, size_t node)
     set->word[node / 64] |= 1ull << node % 64;
 }
 
+/* Whether a node may be of the head: it is called through most of the loop, by most of its ranks. */
+bool ana_loop_may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *in, size_t x);
+
 /* Calls of the inner loop's end between two calls that end the outer one's iterations. */
 struct ana_loop_times {
     uint64_t usual;        /* more than two times in three; 0: it varies */
@@ -33,6 +36,7 @@ struct ana_loop_times {
     bool is_exact;         /* all times are kept */
     uint64_t first, last;  /* inner calls before the first of the outer, and after the last */
     uint64_t gaps, few;    /* times outer followed outer; times with inner once between or not at all */
+    uint64_t between;      /* inner calls between the first and the last of the outer */
     uint64_t inner, outer; /* calls of a rank that has both; outer is 0: there is none */
 };
 /* Counts it, on the first rank that has both; O(times kept). */

@@ -62,8 +62,9 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 uint32_t ana_iter_size(const struct ana_event *e, const struct trc_file *file)
 {
-    return (uint32_t)mix(mix(e->sig->sent, e->sig->received),
-                         mix((uint32_t)e->sig->tag, ana_why_callers(file, e->sig->site)));
+    const uint32_t size = (uint32_t)mix(mix(e->sig->sent, e->sig->received), (uint32_t)e->sig->tag);
+    const uint32_t callers = (uint32_t)mix(ana_why_callers(file, e->sig->site), 1);
+    return size / ANA_ITER_CALLERS * ANA_ITER_CALLERS + callers % ANA_ITER_CALLERS;
 }
 
 void ana_iter_use(struct ana_iter *iter, struct ana_why *why, const struct ana_event *e, const struct trc_file *file)

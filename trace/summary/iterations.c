@@ -16,6 +16,7 @@
 #define PERIODIC     0.8  /* share of their distances that must be equal */
 #define LEFT_MOST    10   /* times the usual iterations of a loop: more between them, and it is phases of a program */
 #define USUAL_PART   0.01 /* share of a loop's time that its usual iterations have; under load time slices have most */
+#define FEW_TIMES    20   /* iterations: fewer have USUAL_PART of the run, if they are the program's loop */
 #define SETUP_PART   0.5  /* share of the run that iterations between queries have, if they are the program's loop */
 #define UNEVEN       0.8  /* share of the most iterations of a rank that each must have */
 #define LONG_OFTEN   0.2  /* share of a loop's iterations: more are a part of a step that a step has several times */
@@ -169,6 +170,7 @@ struct slow_list {
     struct ana_map slow; /* struct ana_slow_iteration by number */
     int64_t left_ns;     /* time in which a rank has left the loop, of the rank with most */
     double within_ns;    /* time from first to last iteration without that, of the rank with most */
+    double run_ns;       /* time between MPI_Init and MPI_Finalize, of the rank with most */
 };
 
 /* Adds a period of a rank: an iteration in view, or time outside the loop, to *left_ns.  False: out of memory. */
@@ -180,6 +182,22 @@ static bool add_period(const struct look *l, struct slow_list *list, size_t inde
     else if (time.begin_ns < list->view->end_ns && time.end_ns > list->view->begin_ns)
         return add_slow(&list->slow, number, time.begin_ns, time.end_ns);
     return true;
+}
+
+/* Returns the time of a rank from the end of the place that ends first, MPI_Init, to the begin of the last one,
+ * MPI_Finalize. */
+static double run_of(const struct look *l, size_t index)
+{
+    int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+    const struct ana_iter_mark *mark;
+    for (uint32_t at = l->iter->rank[index].marks; at; at = mark->before) {
+        mark = ana_iter_mark_at(l->iter, at);
+        if (!mark->count)
+            continue;
+        begin_ns = mark->last_ns < begin_ns ? mark->last_ns : begin_ns;
+        end_ns = mark->first_ns > end_ns ? mark->first_ns : end_ns;
+    }
+    return (double)end_ns - (double)begin_ns;
 }
 
 static bool list_slow(const struct look *l, const struct ana_iteration_mark *at, struct slow_list *list)
@@ -201,6 +219,7 @@ static bool list_slow(const struct look *l, const struct ana_iteration_mark *at,
         list->left_ns = left_ns > list->left_ns ? left_ns : list->left_ns;
         if (mark)
             list->within_ns = fmax(list->within_ns, (double)mark->last_ns - (double)at[r].begin_ns - (double)left_ns);
+        list->run_ns = fmax(list->run_ns, run_of(l, r));
     }
     return ok;
 }
@@ -269,7 +288,7 @@ static void mark_chance(const struct look *l, struct ana_loop_level *loop)
 }
 
 /* Fills the slowest iterations; *is_main: other phases between take at most LEFT_MOST times all usual ones, and these
- * have at least USUAL_PART of the loop: else the time lies between a few calls of many. */
+ * have at least USUAL_PART of the loop, few of the run: else the time lies between a few calls of many, or elsewhere. */
 static bool add_slowest(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
                         struct ana_loop_level *loop, bool *is_main)
 {
@@ -285,7 +304,8 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
     mark_chance(l, loop);
     ana_map_free(slow);
     const double usual_ns = (double)loop->count * loop->usual_ns;
-    *is_main = !((double)list.left_ns > LEFT_MOST * usual_ns) && !(usual_ns < USUAL_PART * list.within_ns);
+    *is_main = !((double)list.left_ns > LEFT_MOST * usual_ns) && !(usual_ns < USUAL_PART * list.within_ns) &&
+               !(loop->count < FEW_TIMES && usual_ns < USUAL_PART * list.run_ns);
     return ok;
 }
 
@@ -422,7 +442,8 @@ bool ana_iterations_find(struct ana_job *job, const struct ana_selection *view, 
         add_medians(&l, level, at);
         ana_segment_end_of(job, l.why, level->place[0], &level->end);
         ok = add_slowest(&l, view, at, level, &is_main);
-        is_main = is_main && !is_setup(&l, &l.loops.level[i], level) && !(whole && is_uneven(&l, at));
+        is_main = is_main && ana_loop_is_repeated(l.iter, &l.loops, &l.loops.level[i]) &&
+                  !is_setup(&l, &l.loops.level[i], level) && !(whole && is_uneven(&l, at));
         found_is_loop |= is_main && i == l.loops.iteration;
         out->levels += is_main;
         if (!is_main) {

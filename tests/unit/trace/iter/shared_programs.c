@@ -9,7 +9,7 @@
 #include "trace/session/session.h"
 #include <stdlib.h>
 
-enum { RANKS = 4, RIGHT_PERCENT = 94, WORDS = 8, LIBRARY = 90 };
+enum { RANKS = 4, RIGHT_PERCENT = 94, WORDS = 8, LIBRARY = 90, LINES = 8 };
 
 static uint64_t state;
 static int random_below(int n)
@@ -266,6 +266,70 @@ static int assembled(void)
     return rounds;
 }
 
+/* Sums of a function that is called from line `line` of the program. */
+static void sums_from(int line, int times)
+{
+    for (; times > 0; times--) {
+        p.path = (uint32_t)line;
+        sum();
+    }
+    p.path = 0;
+}
+
+/* A block of vectors, from which the ones that have converged are taken out: a solver for each, and sums of each with
+ * each, made by one function that is called from several lines. */
+static int block(void)
+{
+    int rounds = between(12, 40), vectors = between(4, 10);
+    for (int i = 0; i < rounds; i++) {
+        for (int v = 0; v < vectors; v++) {
+            all_call(TB_COMM_DUP, 0x800);
+            for (int k = 0; k < 3; k++)
+                halo(k, 64);
+        }
+        for (int line = 1; line <= 5; line++)
+            sums_from(line, line % 2 ? vectors * vectors : vectors);
+        vectors -= vectors > 3 && random_below(4) == 0;
+    }
+    return rounds;
+}
+
+/* Solvers that end in the middle of an iteration, and a sum after each. */
+static int ended_inside(void)
+{
+    int rounds = between(8, 40), least = between(3, 15), most = least + between(4, 20);
+    for (int i = 0; i < rounds; i++) {
+        for (int k = between(least, most);; k--) {
+            all_call(TB_COMM_DUP, 0x900);
+            planted_meet(&p, 0x910, TB_WORLD, UINT64_MAX);
+            if (k == 0)
+                break;
+            pass_on(0x300);
+            planted_meet(&p, 0x920, TB_WORLD, UINT64_MAX);
+        }
+        planted_meet(&p, 0x930, TB_WORLD, UINT64_MAX);
+    }
+    return rounds;
+}
+
+/* Phases without a loop: each calls functions of its own several times, and one that the others call, too; two of them
+ * send to three neighbours. */
+static int phases(void)
+{
+    bool sends = random_below(2);
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < 2 + i % 3; k++)
+            for (int c = 0; c < 3 + i; c++)
+                all_call(TB_COMM_DUP, 0x2000 + 0x100 * i + 0x10 * c);
+        for (int k = 0; sends && i < 2 && k < 3; k++)
+            pass_on(0xa00);
+        for (int r = 0; r < RANKS; r++)
+            p.at[r] += 3 * MS;
+        sums_from(1 + i, 1);
+    }
+    return 0;
+}
+
 /* Rank 0 hands out tasks, the others come for them; an iteration is a task of one rank. */
 static int master(void)
 {
@@ -330,6 +394,9 @@ static const struct {
              {"newton", newton},
              {"library sums", library_sums},
              {"assembled", assembled},
+             {"a block of vectors", block},
+             {"ended inside", ended_inside},
+             {"phases", phases},
              {"master and workers", master},
              {"any order", any_order}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -348,6 +415,20 @@ static bool diff_agrees(struct ana_job *job, const struct ana_iterations *of)
     return same_loop;
 }
 
+/* Names the lines from which sums are called. */
+static void define_lines(void)
+{
+    for (int r = 0; r < RANKS; r++) {
+        tb_site(p.tb[r], 0x200, "sum+0x5", "shared+0x200");
+        for (uint32_t line = 1; line <= LINES; line++) {
+            char where[32];
+            snprintf(where, sizeof where, "shared+0x1%04x", line);
+            tb_site(p.tb[r], 0x10000 + line, "", where);
+            tb_path(p.tb[r], line, (const uint64_t[]){0x200, 0x10000 + line}, 2, TRC_PATH_WHOLE);
+        }
+    }
+}
+
 static bool is_right(uint64_t seed, bool say)
 {
     state = seed * 0x9e3779b97f4a7c15u;
@@ -355,6 +436,7 @@ static bool is_right(uint64_t seed, bool say)
     bool open = random_below(2); /* ends of a row of ranks have one neighbour */
     for (int r = 0; r < RANKS; r++)
         neighbours[r] = open && (r == 0 || r == RANKS - 1) ? 1 : 2;
+    define_lines();
     for (int i = random_below(3); i > 0; i--)
         halo(1, 512);
     for (int i = random_below(2); i > 0; i--)
