@@ -95,7 +95,8 @@ enum ana_loop_detour ana_loop_is_detour(const struct ana_loop_graph *g, const st
     bool twice = t.usual > ANA_LOOP_DETOUR_FEW && t.few > 1 && t.few * ANA_LOOP_DETOUR_FAR >= t.gaps;
     bool chance = (!t.usual && t.few * ANA_LOOP_DETOUR_FEW >= t.gaps && t.gaps) || twice, cut = is_cut(g, &t);
     bool each_time = t.always && t.usual && t.usual <= ANA_LOOP_DETOUR_FEW; /* the inner one is called so often there */
-    if ((t.usual || t.few) && !each_time && ana_loop_leaves_out(g, outer, inner))
+    bool apart = t.first > ANA_LOOP_BEFORE && t.last > ANA_LOOP_BEFORE; /* iterations neither begin nor end with it */
+    if ((t.usual || t.few || apart) && !each_time && ana_loop_leaves_out(g, outer, inner))
         return ANA_LOOP_SELDOM;
     bool inside_too = !inner->turn || g->loops->node[outer->end].count >= inner->count;
     if (outer->turn && inside_too) /* place that is called inside, too */

@@ -296,11 +296,11 @@ bool ana_loop_is_repeated(const struct ana_iter *iter, const struct ana_loops *l
 {
     const struct ana_iter_place *place = ana_iter_place_at(iter, loops->node[loop->end].mark);
     const struct ana_iter_row *row = &place->row[ANA_ITER_SIZE];
-    uint64_t calls[ANA_ITER_CALLERS] = {0}, most = row->kinds && row->kinds <= ANA_ITER_KINDS ? 0 : place->mark.count;
+    uint64_t calls[ANA_ITER_CALLERS] = {0}, most = row->kinds ? 0 : place->mark.count;
     for (const struct ana_iter_kind *k = ana_iter_kind_at(iter, place->kind); k;
          k = ana_iter_kind_at(iter, k->mark.before)) {
         uint64_t *of = &calls[k->key % ANA_ITER_CALLERS];
-        if (k->sort != ANA_ITER_SIZE)
+        if (k->sort != ANA_ITER_SIZE || !k->key)
             continue;
         *of += k->calls + (ana_iter_kind_at(iter, row->last) == k ? place->mark.count + 1 - k->at : 0);
         most = *of > most ? *of : most;

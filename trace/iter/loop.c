@@ -1,6 +1,7 @@
 /* Loops: the graph of who calls after whom, and what can be gone round in it. */
 #include "trace/iter/loop_impl.h"
 #include "trace/util/sort.h"
+#include <math.h>
 #include <stdlib.h>
 
 static void set_remove(struct ana_loop_set *set, size_t node)
@@ -73,8 +74,9 @@ struct search {
     size_t depth;
     uint32_t met;
     struct ana_loop_set open, found; /* nodes on the stack; nodes in cycles */
-    struct ana_loop_set best;        /* the round that most time is spent in */
+    struct ana_loop_set best;        /* the round gone round longest; of about as long ones, with most calls */
     double best_ns;
+    uint64_t best_calls;
 };
 
 /* Pops a part, all of whose nodes reach each other, from the stack. */
@@ -82,20 +84,23 @@ static void pop_component(struct search *s, size_t root)
 {
     struct ana_loop_set part = {{0}};
     double span_ns = 0;
+    uint64_t calls = 0;
     size_t node, n = 0;
     do {
         node = s->stack[--s->depth];
         set_remove(&s->open, node);
         ana_loop_put(&part, node);
-        span_ns += s->g->loops->node[node].span_ns;
+        span_ns = fmax(span_ns, s->g->loops->node[node].span_ns);
+        calls += s->g->loops->node[node].count;
         n++;
     } while (node != root);
     if (n == 1 && !ana_loop_has(&s->g->next[root], root))
         return;
     for (size_t w = 0; w < ANA_LOOP_NODES / 64; w++)
         s->found.word[w] |= part.word[w];
-    if (span_ns > s->best_ns) {
+    if (span_ns > 2 * s->best_ns || (2 * span_ns >= s->best_ns && calls > s->best_calls)) {
         s->best_ns = span_ns;
+        s->best_calls = calls;
         s->best = part;
     }
 }

@@ -1,7 +1,7 @@
 /* The loops of a program, found from the order in which places call.
  *
  * The segments of all ranks are the edges of one graph: its nodes are the places that call.  A loop is a cycle in
- * it; the one that the ranks spend most time in is the program's.  The places called least often, but ANA_LOOP_TIMES at
+ * it; the one gone round longest is the program's (of about as long ones the one with most calls).  The places called least often, but ANA_LOOP_TIMES at
  * least, that every way round through them passes, are called once in each iteration: they are its *head*.  The cycles
  * left without the head are the inner loops, whatever their number of times.  A place that only some ranks call, or
  * only some iterations, is passed by no other place's ways alone.
@@ -25,7 +25,8 @@
  *   it comes every n-th time (n >= ANA_LOOP_DETOUR_FAR), before the first and after the last, or
  *   something is left out where it comes, that else is called each time inside: it is done in place of that, unless
  *   it comes every second or third time, as a function does that each iteration calls so often, or after a number of
- *   times that varies, but is never one: a loop that ends in the middle leaves out its second half, or
+ *   times that varies, is never one, and starts or ends the run: a loop that ends in the middle leaves out its second
+ *   half, or
  *   it has fewer places than the level inside, and comes every n-th time but for a few (n >= ANA_LOOP_DETOUR_FAR), or
  *   more than once in ANA_LOOP_DETOUR_NEAR times, or at random, a part of 1 in ANA_LOOP_DETOUR_FEW after one time or
  *   none: an inner loop seldom runs once, or
