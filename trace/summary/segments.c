@@ -3,6 +3,7 @@
 #include "trace/why/modes.h"
 #include "trace/why/emit.h"
 #include "trace/util/hash.h"
+#include "trace/util/numfmt.h"
 #include "trace/util/trouble.h"
 #include "trace/util/sort.h"
 #include "trace/util/text.h"
@@ -81,13 +82,13 @@ static const char *short_name(const char *call)
 
 void ana_segment_words(const struct ana_segment_stat *segment, char *out, size_t size)
 {
-    size_t file = strcspn(segment->from.place, ":");
+    size_t file = strlen(segment->from.place) - (size_t)ana_place_tail(segment->from.place);
     const char *region = segment->region, *colon = region[0] ? ": " : "";
     if (segment->inside) {
         snprintf(out, size, "inside %s %s", short_name(segment->to.call), segment->to.place);
         return;
     }
-    bool same = segment->from.place[file] && strncmp(segment->from.place, segment->to.place, file + 1) == 0;
+    bool same = segment->from.place[file] == ':' && strncmp(segment->from.place, segment->to.place, file + 1) == 0;
     if (segment->from.call)
         snprintf(out, size, "%s%s%s %s -> %s %s", region, colon, short_name(segment->from.call), segment->from.place,
                  short_name(segment->to.call), segment->to.place + (same ? file : 0));

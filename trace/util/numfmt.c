@@ -144,19 +144,21 @@ char *ana_size_class(char *out, size_t size, int size_class)
 
 #define NARROW 14 /* columns that two parts of a name do not fit into */
 
-/* Returns the length of the line number or the offset that a place ends in: ":30", "+0x1234"; 0: none. */
-static int place_tail(const char *text)
+int ana_place_tail(const char *text)
 {
-    const char *colon = strrchr(text, ':'), *at = colon ? colon : strstr(text, "+0x");
-    size_t before = colon ? 1 : 3, digits = at ? strspn(at + before, colon ? "0123456789" : "0123456789abcdef") : 0;
-    return digits && !at[before + digits] ? (int)(before + digits) : 0;
+    const char *colon = strrchr(text, ':'), *plus = strstr(text, "+0x");
+    size_t line = colon ? strspn(colon + 1, "0123456789") : 0;
+    size_t offset = plus ? strspn(plus + 3, "0123456789abcdef") : 0;
+    if (line && !colon[1 + line])
+        return (int)line + 1;
+    return offset && !plus[3 + offset] ? (int)offset + 3 : 0;
 }
 
 int ana_cut_head(const char *text, int width)
 {
     if (width < 1)
         return 0;
-    int head = width < NARROW ? width - 1 : width - 1 - (width - 1) / 3, most = width - 1 - place_tail(text);
+    int head = width < NARROW ? width - 1 : width - 1 - (width - 1) / 3, most = width - 1 - ana_place_tail(text);
     return most > 0 && most < head ? most : head;
 }
 

@@ -44,6 +44,8 @@ char *ana_run_time(char *out, size_t size, int64_t ns);
 /* Writes the smallest size of a trc_size_class(): "0 B", "1 B", "64 B", "32.8 kB", "1.05 MB"; "unknown". */
 char *ana_size_class(char *out, size_t size, int size_class);
 
+/* Returns the length of the line number or the offset that a place ends in: ":30", "+0x1234"; 0: none. */
+int ana_place_tail(const char *text);
 /* Returns the columns before the mark in a text that is cut to `width` columns.  In a wide one the last third of the
  * others is behind it, since names differ at either end; a line number or an offset is never cut where it fits. */
 int ana_cut_head(const char *text, int width);

@@ -17,6 +17,7 @@ static void test_columns(void)
     same(ana_column(out, sizeof out, "abcdef", 4, false), "abc~");
     same(ana_column(out, sizeof out, "planted.c:1234", 10, false), "plan~:1234");
     same(ana_column(out, sizeof out, "elk-lapw+0x123e43", 14, false), "elk-~+0x123e43");
+    CHECK(ana_place_tail("Foam::reduce+0x39a") == 6 && ana_place_tail("planted.c:1234") == 5 && !ana_place_tail("a:b"));
     same(ana_column(out, sizeof out, "planted.c:1234", 5, false), "plan~");
     same(ana_column(out, sizeof out, "\xe2\x80\x93", 3, true), "  \xe2\x80\x93");
 }

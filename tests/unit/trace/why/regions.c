@@ -89,6 +89,23 @@ static void check_whole(struct ana_job *job)
     ana_summary_free(&s);
 }
 
+/* A file named before is left out; a class is not. */
+static void check_words(void)
+{
+    static const char *const of[][3] = {
+        {"a.c:10", "a.c:20", "Recv a.c:10 -> Send :20"},
+        {"a.c:10", "b.c:20", "Recv a.c:10 -> Send b.c:20"},
+        {"Job::operator()+0xbd", "Job::operator()+0x10", "Recv Job::operator()+0xbd -> Send Job::operator()+0x10"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct ana_segment_stat segment = {.from.call = "MPI_Recv", .to.call = "MPI_Send"};
+        char words[200];
+        snprintf(segment.from.place, sizeof segment.from.place, "%s", of[i][0]);
+        snprintf(segment.to.place, sizeof segment.to.place, "%s", of[i][1]);
+        ana_segment_words(&segment, words, sizeof words);
+        CHECK(strcmp(words, of[i][2]) == 0, "%s", words);
+    }
+}
+
 /* The same two calls of one place are a segment in each region that most of the time between them is spent in. */
 static void check_segments(struct ana_job *job)
 {
@@ -122,6 +139,7 @@ int main(void)
     }
     struct ana_job *job = folder_open();
     check_whole(job);
+    check_words();
     check_segments(job);
     /* Window from the middle of the first step's computation of both ranks on, to the end of it. */
     struct ana_summary s = summary_of(job, 1030 * US, 1081 * US);
