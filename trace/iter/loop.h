@@ -1,10 +1,10 @@
 /* The loops of a program, found from the order in which places call.
  *
  * The segments of all ranks are the edges of one graph: its nodes are the places that call.  A loop is a cycle in
- * it; the one gone round longest is the program's (of about as long ones the one with most calls).  The places called least often, but ANA_LOOP_TIMES at
- * least, that every way round through them passes, are called once in each iteration: they are its *head*.  The cycles
- * left without the head are the inner loops, whatever their number of times.  A place that only some ranks call, or
- * only some iterations, is passed by no other place's ways alone.
+ * it; the one gone round longest is the program's (of about as long ones the one with most calls).  The places called
+ * least often, but ANA_LOOP_TIMES at least, that every way round through them passes, are called once in each
+ * iteration: they are its *head*.  The cycles left without the head are the inner loops, whatever their number of
+ * times.  A place that only some ranks call, or only some iterations, is passed by no other place's ways alone.
  *
  * Where all halos or all sums are made in one function, the loops of a program call at the same places, and the graph
  * shows the innermost only.  Calls of a place are therefore distinguished by where its thread had called since the call

@@ -288,7 +288,8 @@ static void mark_chance(const struct look *l, struct ana_loop_level *loop)
 }
 
 /* Fills the slowest iterations; *is_main: other phases between take at most LEFT_MOST times all usual ones, and these
- * have at least USUAL_PART of the loop, few of the run: else the time lies between a few calls of many, or elsewhere. */
+ * have at least USUAL_PART of the loop, and if they are few, of the run: else the time lies between a few calls of
+ * many, or elsewhere. */
 static bool add_slowest(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
                         struct ana_loop_level *loop, bool *is_main)
 {
