@@ -43,9 +43,9 @@ bool ana_find_abort(struct ana_case *c)
         c->out->summary.other_name = place_of_end(c, first, &overflow);
     }
     const struct trc_sig *before = ana_case_known(c, first) ? ana_last_call(p->rank.file, NULL) : NULL;
-    if (before && before->site)
-        ANA_FACT(c, ANA_SENTENCE_CALL_BEFORE, .call = {.name = trc_call(p->rank.file, before->call)->name},
-                 .site = {first, before->site});
+    const struct trc_call *call = before ? trc_call(p->rank.file, before->call) : NULL;
+    if (call && before->site && !trc_opclass_is(call->opclass, TRC_FACT_LOCAL))
+        ANA_FACT(c, ANA_SENTENCE_CALL_BEFORE, .call = {.name = call->name}, .site = {first, before->site});
     return true;
 }
 
