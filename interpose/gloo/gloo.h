@@ -37,7 +37,7 @@ struct ipo_gloo_data {
 /* A message that a buffer sends or receives. */
 struct ipo_gloo_message {
     struct ipo_comm *comm;
-    int partner; /* its rank in the group; -1: any */
+    int partner; /* rank in the group; -1: any */
     int32_t tag;
     uint64_t bytes;
 };

@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void add_prefix(w store, const w *p
 }
 #define HOOK(name, symbol, parameters)           EXPORT void symbol parameters BODY_##name
 #define MESSAGE(name, symbol, class, parameters) EXPORT w symbol parameters BODY_##name
-/* A step of a message; `done`, of the result of the real function: what is said of it before it ends. */
+/* Wraps a step of a message; `done` is an expression of the real function's result, evaluated before the step ends. */
 #define STEP(name, message, done, ...)                                                                                 \
     {                                                                                                                  \
         struct ipo_frame frame;                                                                                        \

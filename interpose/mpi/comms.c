@@ -321,7 +321,7 @@ int32_t ipo_world_rank(const struct ipo_comm *comm, int rank)
         if (!comm || comm->unknown)
             return TRC_PEER_UNKNOWN;
         if (!comm->peers)
-            return rank < (world_size ? world_size : comm->size) ? rank : TRC_PEER_UNKNOWN; /* 0: there is no MPI */
+            return rank < (world_size ? world_size : comm->size) ? rank : TRC_PEER_UNKNOWN; /* no size: without MPI */
         if (rank < comm->peers_n && comm->peers[rank] >= 0)
             return comm->peers[rank];
         return rank < comm->peers_n ? TRC_PEER_REMOTE - rank : TRC_PEER_UNKNOWN;

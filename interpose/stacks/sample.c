@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PERIOD_NS 300000  /* of the thread's processor time, between samples */
-#define WAIT_NS   5000000 /* one that wants a processor may have none for longer */
+#define PERIOD_NS 300000  /* processor time of the thread between samples */
+#define WAIT_NS   5000000 /* time between two looks at the ring */
 
 bool ipo_sampler_open(struct ipo_sampler *sampler, uint32_t tid)
 {

@@ -1,4 +1,4 @@
-/* What a second of looks at a job shows: a verdict, and groups of ranks that are at one place. */
+/* Verdict and groups of ranks at one place, from a second of looks at a job. */
 #include "tui/commands/look_impl.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/ranges.h"

@@ -1,6 +1,6 @@
-/* Arguments of the MPI call that a thread is inside.  They were in registers when the call began.  The first
- * instructions of the function show where it has put them: a register that its callees have saved, or the stack.  What
- * was found so is checked against what MPI has: handles of communicators, their size, requests. */
+/* Arguments of the MPI call that a thread is inside.  They were in registers when the call began.  The function's
+ * first instructions store them in a register that callees save, or on the stack.  Values found there are compared with
+ * MPI's own data: handles of communicators, sizes, requests. */
 #include "tui/sources/outside_impl.h"
 #include "tui/sources/running.h"
 #include "trace/util/numfmt.h"
@@ -208,7 +208,7 @@ static uint64_t find_request(const struct call *c, const struct request_offsets 
     return 0;
 }
 
-/* ---- what is known of a call ------------------------------------------------------------------------------------- */
+/* ---- values of a call ----------------------------------------------------------------------------------------- */
 
 static int find_role(const char *roles, const char *which)
 {

@@ -209,7 +209,7 @@ static bool may_write(const struct instruction *i, int reg)
                                                 : (opcode & ~1) != 0x84 && !in_reg;
         in_rm |= (opcode & ~1) == 0x86;
     } else {
-        in_reg = true; /* or a vector register of that number */
+        in_reg = true; /* a vector register of that number also counts */
         in_rm = (opcode >= 0x190 && opcode < 0x1a0) || opcode == 0x17e || opcode >= 0x1a3;
     }
     return (in_reg && i->at.reg == reg) || (in_rm && !i->at.memory && i->at.rm == reg);

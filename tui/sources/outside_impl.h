@@ -7,7 +7,7 @@
 #define TUI_OUTSIDE_COPY (256u << 10) /* most bytes of a running thread's stack that are copied while it is stopped */
 
 #if defined(__x86_64__)
-/* With the program counter, by which the rules of a PLT find the caller. */
+/* The last register is the program counter, which unwinding rules of a PLT need. */
 enum { TUI_OUTSIDE_REGISTERS = 17, TUI_OUTSIDE_SP = 7, TUI_OUTSIDE_LINK = 0 };
 #elif defined(__aarch64__)
 enum { TUI_OUTSIDE_REGISTERS = 32, TUI_OUTSIDE_SP = 31, TUI_OUTSIDE_LINK = 0 };
@@ -32,7 +32,7 @@ struct tui_outside {
     uint64_t stack; /* address of the copied part of its stack */
     size_t copied;
     char copy[TUI_OUTSIDE_COPY];
-    struct tui_outside_saved saved[TUI_OUTSIDE_FRAMES]; /* of each native frame */
+    struct tui_outside_saved saved[TUI_OUTSIDE_FRAMES]; /* registers saved by each native frame */
     struct tui_outside_stack *out;
     struct tui_outside_python python;
 };
@@ -40,7 +40,7 @@ struct tui_outside {
 /* Arguments in registers; most bytes of a function. */
 enum { TUI_OUTSIDE_IN_REGISTERS = 6, TUI_OUTSIDE_CODE = 16384, TUI_OUTSIDE_ON_STACK = 4 };
 
-/* Where a function has put its arguments, by its first instructions.  Addresses on the stack are relative to the one
+/* Places in which a function's first instructions store its arguments.  Stack addresses are relative to the address
  * behind the return address. */
 struct tui_outside_entry {
     int holds[16];                          /* argument that a register holds, by the processor's number; -1: none */

@@ -312,7 +312,7 @@ static int ended_inside(void)
     return rounds;
 }
 
-/* Phases without a loop: each calls functions of its own several times, and one that the others call, too; two of them
+/* Phases without a loop: each calls its own functions several times, and one function that all phases call; two phases
  * send to three neighbours. */
 static int phases(void)
 {

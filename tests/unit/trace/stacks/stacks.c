@@ -169,7 +169,7 @@ static void waits_in_mpi(char *text, size_t size, size_t depth, bool is_static)
              "native\tmain+0x9\t/job/app+0x30\nnative\t__libc_start_main+0x80\t/lib/libc.so.6+0x20\n");
 }
 
-/* Where ranks inside a package part is told by the program's lines. */
+/* Ranks that part inside a package: named by lines of the program. */
 static void packages(void)
 {
     static const char *const text[] = {
