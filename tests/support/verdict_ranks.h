@@ -122,6 +122,8 @@ static inline void judge(const char *what, struct ana_job *job, enum ana_verdict
     for (size_t i = 0; i < v->groups; i++)
         members += v->group[i].count;
     CHECK(members == ana_job_info(job).ranks, "%s: %zu ranks in groups", what, members);
+    CHECK((ana_job_info(job).state == ANA_HUNG) == (v && v->state == ANA_VERDICT_HUNG), "%s: the job is %s", what,
+          ana_state_name(ana_job_info(job).state));
 }
 
 #endif

@@ -338,7 +338,7 @@ struct ana_job_info ana_job_info(const struct ana_job *job)
         .name = job->members.name,
         .id = trc_head(job->members.process[0].rank.file)->job,
         .batch = "",
-        .state = job->members.state,
+        .state = job->members.hangs ? ANA_HUNG : job->members.state,
         .ranks = job->members.count,
         .world_size = job->members.world_size,
         .hosts = job->members.hosts,

@@ -6,8 +6,6 @@
 
 struct ana_bridges;
 
-#define ANA_HUNG_NS 30000000000 /* a running job in which nothing completes for this long hangs */
-
 struct ana_call_name {
     const char *name;
     enum trc_opclass opclass;
@@ -27,6 +25,7 @@ struct ana_members {
     size_t shown_folder, other_folder; /* one of this job, one of the others: into bundle.folder */
     unsigned generation;
     enum ana_state state;
+    bool hangs;         /* the last verdict is hung: comes before `state` */
     int64_t end_ns;     /* last sign of life */
     int64_t begin_ns;   /* first file made */
     int64_t horizon_ns; /* running job: all files have the events that ended before; INT64_MAX: everything */

@@ -5,7 +5,7 @@
 
 static void set_state(struct ana_members *members)
 {
-    bool alive = false, aborted = false, done = false, waits = false;
+    bool alive = false, aborted = false, done = false;
     uint64_t progress = 0;
     int64_t last_end = INT64_MIN;
     members->begin_ns = INT64_MAX;
@@ -18,7 +18,6 @@ static void set_state(struct ana_members *members)
             members->horizon_ns = p->complete_ns;
         aborted |= p->rank.state == ANA_RANK_ABORTED || p->rank.state == ANA_RANK_DEAD;
         done |= trc_head(p->rank.file)->state == TRC_STATE_FINALIZED;
-        waits |= p->rank.state == ANA_RANK_IN_MPI;
         progress += p->progress;
         if (p->rank.begin_ns < members->begin_ns)
             members->begin_ns = p->rank.begin_ns;
@@ -37,10 +36,8 @@ static void set_state(struct ana_members *members)
     members->quiet_ns = alive ? members->end_ns - since : -1;
     if (aborted)
         members->state = ANA_ABORTED;
-    else if (alive)
-        members->state = waits && members->quiet_ns >= ANA_HUNG_NS ? ANA_HUNG : ANA_RUNNING;
     else
-        members->state = done ? ANA_FINISHED : ANA_ABORTED;
+        members->state = alive ? ANA_RUNNING : done ? ANA_FINISHED : ANA_ABORTED;
 }
 
 bool ana_members_update(struct ana_members *members)

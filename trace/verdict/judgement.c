@@ -5,15 +5,16 @@
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
 
-#define LOOKED_AT 256u      /* culprits whose files are read at each look, whatever digests say */
-#define LEAST_NS  200000000 /* between two looks */
+#define LOOKED_AT 256u        /* culprits whose files are read at each look, whatever digests say */
+#define LEAST_NS  200000000   /* between two looks */
+#define HUNG_NS   30000000000 /* time without progress after which a wait is judged as a hang */
 
 /* Makes the knowledge of a job kept from one verdict to the next; NULL: out of memory. */
 static struct ana_judgement *judgement_new(void)
 {
     struct ana_judgement *judgement = calloc(1, sizeof *judgement);
     if (judgement)
-        *judgement = (struct ana_judgement){.rules = {1000000000, ANA_HUNG_NS, true}, .quiet_due_ns = INT64_MAX};
+        *judgement = (struct ana_judgement){.rules = {1000000000, HUNG_NS, true}, .quiet_due_ns = INT64_MAX};
     return judgement;
 }
 
@@ -50,7 +51,7 @@ void ana_verdict_release(const struct ana_verdict *verdict)
 
 const struct ana_verdict *ana_job_verdict(const struct ana_job *job)
 {
-    const struct ana_members *members = ana_job_members(job);
+    struct ana_members *members = ana_job_members(job);
     struct ana_judgement *judgement = ana_job_judgement(job);
     if (judgement->held && judgement->revision == members->revision)
         return &judgement->held->verdict;
@@ -63,6 +64,7 @@ const struct ana_verdict *ana_job_verdict(const struct ana_job *job)
     ana_verdict_release(judgement->held ? &judgement->held->verdict : NULL);
     judgement->held = anew;
     judgement->revision = members->revision;
+    members->hangs = anew->verdict.state == ANA_VERDICT_HUNG;
     return &anew->verdict;
 }
 
@@ -93,14 +95,12 @@ int64_t ana_job_due(const struct ana_job *job)
     return due_ns > least_ns ? due_ns : least_ns;
 }
 
-/* Adds a sample of a job that was just refreshed, and sets its state to hung if it is, also of one that is over. */
+/* Adds a sample of a job that was just refreshed, and judges it. */
 static void refreshed(struct ana_job *job)
 {
     struct ana_members *members = ana_job_members(job);
     ana_samples_add(job);
     const struct ana_verdict *verdict = members->count ? ana_job_verdict(job) : NULL;
-    if (verdict && verdict->state == ANA_VERDICT_HUNG)
-        members->state = ANA_HUNG;
     for (size_t i = 0; verdict && i < verdict->culprits && i < LOOKED_AT; i++)
         trc_want(members->process[verdict->culprit[i]].rank.file);
 }

@@ -54,9 +54,11 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
         (p->alive && c->samples->taken < 2) || !makes_calls(c, index, trc_thread(file, t)))
         return SIZE_MAX;
     const struct ana_last_events *e = ana_case_last_events(c, index);
-    int64_t lasted = ana_case_end(c, index) - (e->effect_ns == INT64_MIN ? p->rank.begin_ns : e->effect_ns);
-    bool works = trc_opclass_is_one_sided(trc_call(file, last->call)->opclass) && lasted / SPIN_NS >= (int64_t)e->vain;
-    return lasted >= c->rules.hang_ns && !works ? t : SIZE_MAX;
+    const int64_t since = e->effect_ns == INT64_MIN ? p->rank.begin_ns : e->effect_ns;
+    const int64_t known = e->progress_ns[t] > since ? e->progress_ns[t] - since : 0; /* its last calls may be missing */
+    bool works =
+        trc_opclass_is_one_sided(trc_call(file, last->call)->opclass) && e->vain && known / SPIN_NS >= (int64_t)e->vain;
+    return ana_case_end(c, index) - since >= c->rules.hang_ns && !works ? t : SIZE_MAX;
 }
 
 static void set_spinning(struct ana_case *c, struct ana_waiting *p)
