@@ -165,7 +165,7 @@ static struct pick pick_up_to(const struct ana_loop_graph *g, const struct ana_l
         for (const struct ana_iter_kind *k = first_kind(g, node); k && ana_loop_has(&loop->in, i);
              k = next_kind(g, k)) {
             struct pick pick = {i, k};
-            if (k->mark.count > most || !may_end(g, loop, node, k, outer) || !ana_loop_may_lead(g, &loop->in, i))
+            if (k->mark.count > most || !may_end(g, loop, node, k, outer))
                 continue;
             if (least ? !best.kind || k->mark.count < best.kind->mark.count : ends_rather(g, &pick, &best))
                 best = pick;

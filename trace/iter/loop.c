@@ -133,7 +133,8 @@ static void search_rounds(struct search *s, const struct ana_loop_graph *g, cons
 
 /* ---- heads ------------------------------------------------------------------------------------------------------ */
 
-bool ana_loop_may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *in, size_t x)
+/* Whether a node may be of the head: it is called through most of the loop, by most of its ranks. */
+static bool may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *in, size_t x)
 {
     double longest_ns = 0;
     uint32_t ranks = 0;
@@ -169,7 +170,7 @@ static bool find_head(const struct ana_loop_graph *g, uint64_t outer, struct ana
     size_t n = g->loops->nodes, best = SIZE_MAX, most = 0;
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < n; i++)
-        if (ana_loop_has(&loop->in, i) && ana_loop_may_lead(g, &loop->in, i)) {
+        if (ana_loop_has(&loop->in, i) && may_lead(g, &loop->in, i)) {
             ana_loop_put(&may, i);
             least = node[i].count < least ? node[i].count : least;
         }

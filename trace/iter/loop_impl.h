@@ -26,9 +26,6 @@ static inline void ana_loop_put(struct ana_loop_set *set, size_t node)
     set->word[node / 64] |= 1ull << node % 64;
 }
 
-/* Whether a node may be of the head: it is called through most of the loop, by most of its ranks. */
-bool ana_loop_may_lead(const struct ana_loop_graph *g, const struct ana_loop_set *in, size_t x);
-
 /* Calls of the inner loop's end between two calls that end the outer one's iterations. */
 struct ana_loop_times {
     uint64_t usual;        /* more than two times in three; 0: it varies */
