@@ -139,10 +139,17 @@ addEventListener("load", () => {
 </script>"""
 
 
-def browser():
+def find_browser(part):
+    """The path of a browser; without one `part` is skipped."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not program:
-        skip("in a browser", "chromium is missing; as root: apt-get install chromium")
+        skip(part, "chromium is missing; as root: apt-get install chromium")
+    return program
+
+
+def browser():
+    program = find_browser("in a browser")
+    if not program:
         return
     text = read("one.html")
     with open("played.html", "w", encoding="utf-8") as f:
@@ -164,9 +171,9 @@ f.srcdoc = %s;</script>"""
 
 def narrow():
     """On a telephone nothing is wider than the screen; the words of the page are explained at its end."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = find_browser("in 390 pixels")
     if not program:
-        return skip("in 390 pixels", "chromium is missing; as root: apt-get install chromium")
+        return
     with open("narrow.html", "w", encoding="utf-8") as f:
         f.write(NARROW % json.dumps(read("one.html")).replace("<", "\\u003c"))
     done = run([program, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom",
