@@ -11,6 +11,7 @@ import signal
 import subprocess
 
 from common import check, end, hpctop, run, skip, start, stop, wait_for, workload
+from waiting_program import WAITS
 
 try:  # arguments are known where libdw tells registers of frames (0.188), on x86-64
     KNOWN = platform.machine() == "x86_64" and hasattr(ctypes.CDLL("libdw.so.1"), "dwfl_frame_reg")
@@ -235,21 +236,6 @@ def linkage_table():
     for job in jobs:
         job.kill()
         job.wait()
-
-
-WAITS = r"""
-#include <unistd.h>
-__attribute__((noinline)) int MPI_Barrier(int comm)
-{
-    for (;;)
-        pause();
-    return comm;
-}
-int main(void)
-{
-    return MPI_Barrier(0);
-}
-"""
 
 
 def many():

@@ -12,6 +12,7 @@ import namespaces
 
 namespaces.enter()
 from common import HPCTOP, check, end, environment, run, skip, skip_all, wait_for, workload
+from waiting_program import WAITS
 
 if os.geteuid() != 0 or not os.path.exists("/usr/sbin/sshd"):
     skip_all("no openssh-server, or this is not root")
@@ -64,21 +65,6 @@ def of_mpich():
     if check("a program of MPICH", r.code == 0, r):
         by_ssh("MPICH", "hang_mpich", ["mpiexec.hydra", "-launcher", "ssh", "-hosts", "f1:2,f2:2", "-n", "4",
                                        os.path.abspath("hang_mpich"), "tag"])
-
-
-WAITS = r"""
-#include <unistd.h>
-__attribute__((noinline)) int MPI_Barrier(int comm)
-{
-    for (;;)
-        pause();
-    return comm;
-}
-int main(void)
-{
-    return MPI_Barrier(0);
-}
-"""
 
 
 def by_srun():

@@ -17,7 +17,7 @@ struct ana_late_wait_item {
 };
 
 struct ana_late_waits {
-    struct ana_late_wait_item *item; /* in order of discovery */
+    struct ana_late_wait_item *item; /* waits, in order of discovery */
     size_t count, room;
     uint32_t *last; /* last item by rank index, in the order of calls and culprits, + 1; 0: none */
     size_t ranks;

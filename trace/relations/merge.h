@@ -70,8 +70,8 @@ static inline const struct ana_event *ana_merge_next(struct ana_merge *merge)
  * merge of their own.  False: out of memory. */
 bool ana_merge_seek(struct ana_merge *merge, int64_t begin_ns, int64_t end_ns, const uint8_t *ranks);
 
-/* Returns the job time up to which all items were given out, in ns: the begin of a slice under way, else the latest
- * end of an item; INT64_MIN: none yet. */
+/* Returns the end of complete output, in job time in ns: the begin of a slice under way, else the latest end of an
+ * item; INT64_MIN: none yet. */
 int64_t ana_merge_position(const struct ana_merge *merge);
 /* Returns the number of items given out, or left out by the filter: only items read here. */
 uint64_t ana_merge_count(const struct ana_merge *merge);

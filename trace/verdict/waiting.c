@@ -55,7 +55,7 @@ static size_t spinning_thread(struct ana_case *c, size_t index)
         return SIZE_MAX;
     const struct ana_last_events *e = ana_case_last_events(c, index);
     const int64_t since = e->effect_ns == INT64_MIN ? p->rank.begin_ns : e->effect_ns;
-    const int64_t known = e->progress_ns[t] > since ? e->progress_ns[t] - since : 0; /* its last calls may be missing */
+    const int64_t known = e->progress_ns[t] > since ? e->progress_ns[t] - since : 0; /* the file may lack last calls */
     bool works =
         trc_opclass_is_one_sided(trc_call(file, last->call)->opclass) && e->vain && known / SPIN_NS >= (int64_t)e->vain;
     return ana_case_end(c, index) - since >= c->rules.hang_ns && !works ? t : SIZE_MAX;

@@ -14,7 +14,7 @@ static void note(void *user, struct ana_late_wait_item *item)
     got[n++] = item->span;
 }
 
-/* Adds random waits, those of a call in random order. */
+/* Adds random waits; the waits of a call come in random order. */
 static void add(struct ana_late_waits *waits, uint64_t *seed, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
