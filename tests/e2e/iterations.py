@@ -2,6 +2,7 @@
 """Iterations of real programs: their number is the one that the program's source says, and of one that is slow by plan is said
 which rank was, and where."""
 import json
+import re
 
 from common import TOP, check, end, hpctop, mpirun, report, workload
 
@@ -23,6 +24,15 @@ planted = [s for s in it["slowest"] if s["segment_s"] and s["segment_s"] > 0.1]
 check("spikes: each tenth is among the slowest", len(planted) >= 3 and {s["index"] % 10 for s in planted} == {6}, it)
 check("spikes: rank 2, where it works", all((s["rank"], s["from"], s["to"]) == (2, line("barrier"), line("meet")) for s in planted),
       planted)
+# The screen lists the same six, though each tenth is usual, with the rank that was long.
+with open("keys", "w") as out:
+    out.write("key i\nscreen\n")
+screen = hpctop("--script", "keys", "--size", "80x24", "spikes")
+rows = re.findall(r"^ (\d+) took (\d+)\.\d x: rank 2, (?:about )?1\d\d ms ", screen.out, re.M)
+check("spikes: the screen lists each tenth with its rank", len({n for n, _ in rows if int(n) % 10 == 6}) >= 3, screen)
+check("spikes: the screen's line of the first agrees with its row",
+      rows and re.search(r"^ %s: 1\d\d ms, %s\.\d x; " % rows[0], screen.out, re.M), screen)
+check("spikes: cells that are unknown are in the legend", " ? unknown " in screen.out, screen)
 # The accounts of one iteration: all of its ranks' time, and the others wait for the rank that is slow in it.
 slow = planted[0] if planted else {"index": 0, "at_s": 0, "seconds": 0}
 said = hpctop("show", "--json", "spikes", "iteration-%d" % slow["index"])

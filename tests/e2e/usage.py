@@ -95,6 +95,8 @@ def demo():
           re.search(r"^RANKS.*\n.*\n +2 ", r.out, re.M), r)
     whole = hpctop("report", "--all", "sample")
     check("report --all: all tables", whole.code == 0 and "\nWHERE\n" in whole.out and len(whole.out) > 1.3 * len(r.out), whole)
+    plain = hpctop("--no-color", "report", "sample")
+    check("an option of the screens before a command", plain.code == 0 and plain.out == r.out, plain)
     r = hpctop("report", "--table", "ranks", "sample")
     check("report --table: one table, and no more", r.code == 0 and r.out.startswith("\nRANKS ") and len(r.out.splitlines()) == 7, r)
     r = hpctop("report", "--table", "rank", "sample")

@@ -13,13 +13,18 @@ bool ana_iteration_is_slow(const struct ana_loop_level *loop, const struct ana_s
     return !slow->is_chance && (double)(slow->end_ns - slow->begin_ns) >= SLOW_ITERATION * loop->usual_ns;
 }
 
+double ana_iteration_base(const struct ana_loop_level *loop, double ns)
+{
+    return ns < SLOW_ITERATION * loop->usual_ns ? loop->median_ns : loop->usual_ns;
+}
+
 void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level *loop,
                          const struct ana_slow_iteration *slow, char *out, size_t size)
 {
     char where[240], took[ANA_TEXT];
     struct ana_segment_stat segment = {.from = slow->from, .to = slow->to};
     memcpy(segment.region, slow->region, sizeof segment.region);
-    double times = (double)(slow->end_ns - slow->begin_ns) / loop->usual_ns;
+    const double ns = (double)(slow->end_ns - slow->begin_ns), times = ns / ana_iteration_base(loop, ns);
     int n = snprintf(out, size, "iteration %" PRIu64 " took %.1f x", slow->number, times);
     if (slow->index == SIZE_MAX || n < 0 || (size_t)n >= size)
         return;

@@ -249,7 +249,7 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
         }
     for (size_t k = 0; k < loop->slow_count; k++) {
         struct ana_slow_iteration *slow = &loop->slow[k];
-        double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->usual_ns;
+        const double ns = (double)(slow->end_ns - slow->begin_ns), too_long_ns = ns - ana_iteration_base(loop, ns);
         if (!segment[k] || (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
             slow->index = SIZE_MAX;
             slow->segment_ns = slow->excess_ns = 0;

@@ -59,6 +59,9 @@ struct ana_iterations {
 bool ana_iterations_find(struct ana_job *job, const struct ana_selection *view, struct ana_iterations *out);
 /* Whether an iteration took so long that it is worth a word. */
 bool ana_iteration_is_slow(const struct ana_loop_level *loop, const struct ana_slow_iteration *slow);
+/* Returns the usual time that an iteration of `ns` is compared with: of all iterations, or of the longer kind if it is
+ * long for that. */
+double ana_iteration_base(const struct ana_loop_level *loop, double ns);
 /* Writes "iteration 812 took 3.1 x: rank 2, 150 ms in Waitall app.c:20 -> Allreduce :30". */
 void ana_iteration_words(const struct ana_job *job, const struct ana_loop_level *loop,
                          const struct ana_slow_iteration *slow, char *out, size_t size);

@@ -233,7 +233,9 @@ static void draw_headline(const struct tui_app *app, struct tui_grid *grid, stru
     } looks[] = {
         {TUI_STYLE_FINE, "\xe2\x9c\x93"}, {TUI_STYLE_NOTABLE, "\xe2\x97\x8f"}, {TUI_STYLE_TROUBLE, "\xe2\x9c\x97"}};
     TRC_ASSERT_ROWS(looks, ANA_TROUBLE);
-    tui_put(grid, rect, 1, 0, looks[app->weight].style, looks[app->weight].mark);
+    const bool open = app->weight == ANA_FINE && app->analysed < 0.9995; /* events to be read may show trouble */
+    const enum tui_style style = open ? TUI_STYLE_NORMAL : looks[app->weight].style;
+    tui_put(grid, rect, 1, 0, style, open ? "\xc2\xb7" : looks[app->weight].mark);
     int room = rect.w - 4, at = 0;
     const char *text = app->headline, *cut = NULL;
     for (const char *c = text; rect.h > 1 && *c;
@@ -244,11 +246,11 @@ static void draw_headline(const struct tui_app *app, struct tui_grid *grid, stru
             cut = c;
     }
     if (at <= room || !cut) {
-        tui_put(grid, rect, 3, 0, looks[app->weight].style, text);
+        tui_put(grid, rect, 3, 0, style, text);
         return;
     }
-    tui_putf(grid, rect, 3, 0, looks[app->weight].style, "%.*s", (int)(cut - text), text);
-    tui_put(grid, rect, 3, 1, looks[app->weight].style, cut + 1);
+    tui_putf(grid, rect, 3, 0, style, "%.*s", (int)(cut - text), text);
+    tui_put(grid, rect, 3, 1, style, cut + 1);
 }
 
 struct lines {

@@ -3,6 +3,7 @@
 #include "tui/commands/nearest.h"
 #include "tui/launch/record.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +39,15 @@ static bool is_to_record(const char *word)
     return tui_layer_kind_of(word, false) != NULL;
 }
 
+/* Drops colours where a word before the command says so. */
+static bool is_plain(const char *word)
+{
+    if (strcmp(word, "--no-colour") != 0 && strcmp(word, "--no-color") != 0)
+        return false;
+    setenv("NO_COLOR", "1", 1);
+    return true;
+}
+
 /* Prints how a command line is recorded; returns TUI_EXIT_USAGE. */
 static int suggest_record(int argc, char **argv)
 {
@@ -51,6 +61,8 @@ static int suggest_record(int argc, char **argv)
 
 int tui_command_main(int argc, char **argv)
 {
+    for (; argc > 2 && tui_command_of(argv[2]) && is_plain(argv[1]); argc--, argv++)
+        argv[1] = argv[0];
     if (argc > 1 && asks_for_help(argv[1]))
         argv[1] = "help";
     if (argc == 3 && tui_command_of(argv[1]) && asks_for_help(argv[2])) { /* equals `hpctop help COMMAND` */

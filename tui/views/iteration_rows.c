@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAND_OUT = 3 };
+enum { STAND_OUT = 3, MEAN_OF = 4 };
 #define LEAST_EXCESS 0.1
 
 double tui_iteration_excess(const struct ana_loop_level *loop, const struct ana_iteration_cell *cell, bool whole_time)
 {
-    double ns = (double)(whole_time ? cell->time_ns : cell->own_ns), usual = whole_time ? loop->usual_ns : loop->own_ns;
-    return (ns - usual) / loop->usual_ns;
+    double ns = (double)(whole_time ? cell->time_ns : cell->own_ns),
+           usual = whole_time ? loop->median_ns : loop->own_ns;
+    return (ns - usual) / loop->median_ns;
 }
 
 /* State while rows are made. */
@@ -129,11 +130,33 @@ static void make_folded(struct maker *m)
 }
 
 /* Reads only the sum over single ranks; ranks in view are read when they are drawn. */
-static void make_single(const struct maker *m)
+static void make_single(struct maker *m)
 {
     for (size_t i = 0; i < m->rows->ranks; i++) {
         read_rank(m, tui_app_shown_rank(m->app, i), m->one);
         join_cells(m, cells_of(m, m->rows->count), m->one);
+    }
+}
+
+/* Finds the rank that was longest outside calls in each of the slowest iterations without a known segment. */
+static void find_late(const struct maker *m)
+{
+    const struct ana_iterations *of = &m->app->summary.iterations;
+    const struct ana_loop_level *loop = &of->loop[m->look->level];
+    for (size_t k = 0; k < loop->slow_count; k++) {
+        struct tui_iteration_late *late = &m->rows->late[k];
+        *late = (struct tui_iteration_late){0, NAN};
+        for (size_t i = 0; loop->slow[k].index == SIZE_MAX && i < m->app->rank_count; i++) {
+            struct ana_iteration_cell cell;
+            const uint64_t number = loop->slow[k].number;
+            ana_iteration_cells(m->app->job, of, m->look->level, i, number, number, 1, &cell);
+            /* The other iterations of a mean count with their usual time. */
+            const float own_ns = cell.mean_of <= MEAN_OF
+                                     ? cell.own_ns + (float)(cell.mean_of - 1) * (cell.own_ns - (float)loop->own_ns)
+                                     : NAN;
+            if (!(late->own_ns >= own_ns) && !isnan(own_ns))
+                *late = (struct tui_iteration_late){i, own_ns};
+        }
     }
 }
 
@@ -206,10 +229,10 @@ bool tui_iteration_rows_make(struct tui_app *app, const struct tui_iteration_loo
         return false;
     struct maker m = {.app = app, .look = look, .rows = rows, .groups = groups_of(app, rows)};
     m.one = cells_of(&m, rows->folded ? STAND_OUT + m.groups + 1 : rows->count + 1);
-    if (!made && rows->folded)
-        make_folded(&m);
-    else if (!made)
-        make_single(&m);
+    if (!made)
+        (rows->folded ? make_folded : make_single)(&m);
+    if (!made)
+        find_late(&m);
     if (rows->folded)
         find_cursor(&m);
     else

@@ -19,12 +19,19 @@ struct tui_iteration_row {
     bool stands;         /* the rank takes longer than the others, and has its own row */
 };
 
+/* The rank that was longest outside calls in a slow iteration. */
+struct tui_iteration_late {
+    size_t index;
+    float own_ns; /* NAN: unknown of all ranks */
+};
+
 /* All 0 at first. */
 struct tui_iteration_rows {
     size_t count, cursor, ranks; /* rows; row of the cursor's rank; ranks in all rows and out of view */
     bool folded, by_host;        /* ranks share rows; by node */
     struct tui_iteration_row row[TUI_ITERATION_ROWS];
     struct ana_iteration_cell *cell; /* by row and cell: longest of its ranks; last row: of all ranks; NULL: none yet */
+    struct tui_iteration_late late[ANA_SLOWEST]; /* by row of the list of slowest iterations */
     /* Look that they were made for: as long as it stays equal, ranks are not read again. */
     struct tui_iteration_look look;
     unsigned summaries; /* made by then */

@@ -8,7 +8,7 @@ size_t tui_iterations_slow(const struct tui_app *app)
     const struct ana_loop_level *loop = tui_iterations_loop(app);
     size_t n = 0;
     while (n < loop->slow_count &&
-           (double)(loop->slow[n].end_ns - loop->slow[n].begin_ns) >= (1 + TUI_ITERATIONS_LEAST) * loop->usual_ns)
+           (double)(loop->slow[n].end_ns - loop->slow[n].begin_ns) >= (1 + TUI_ITERATIONS_LEAST) * loop->median_ns)
         n++;
     return n;
 }

@@ -10,14 +10,15 @@ enum { BELOW = 2, LIST = 4 };
 static const struct {
     double from, share; /* excess; shade of tui_plot_shade */
     const char *words;
-} steps[] = {{3, 1, "4 x"}, {1, 0.5, "2 x"}, {0.5, 0.2, "+50 %"}, {TUI_ITERATIONS_LEAST, 0.05, "from +20 %"}};
+} steps[] = {{3, 1, "4 x"}, {1, 0.5, "2 x"}, {0.5, 0.2, "+50 %"}, {TUI_ITERATIONS_LEAST, 0.05, "+20 %"}};
 
 static uint32_t shade_of(double excess, enum tui_style *style)
 {
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (excess >= steps[i].from)
             return tui_plot_shade(steps[i].share, style);
-    return tui_plot_shade(excess * 0, style);
+    const uint32_t usual = tui_plot_shade(excess * 0, style);
+    return isnan(excess) ? '?' : usual;
 }
 
 /* ---- drawing ---------------------------------------------------------------------------------------------------- */
@@ -28,9 +29,13 @@ static void draw_loop(const struct tui_app *app, struct tui_grid *grid, struct t
     const struct ana_loop_level *loop = tui_iterations_loop(app), *inner = loop + 1;
     const bool here = tui_iterations_of(app)->focus == TUI_FOCUS_LOOP;
     const enum tui_style style = tui_begin_line(grid, rect, 0, TUI_STYLE_STRONG, here);
-    int x = tui_putf(grid, rect, 1, 0, style, "%s%s iterations, median %s, to %s %s",
+    int x = tui_putf(grid, rect, 1, 0, style, "%s%s iterations%s, median %s",
                      tui_iterations_of(app)->deep ? "inside: " : "", ANA_NUMBER(ANA_COUNT, (double)loop->count, true),
-                     ANA_SPOKEN(loop->median_ns), loop->end.call, loop->end.place);
+                     app->analysed < 0.9995 ? " so far" : "", ANA_SPOKEN(loop->median_ns));
+    if (loop->long_share > 0)
+        x = tui_putf(grid, rect, x, 0, style, " (%s: %s)", ANA_NUMBER(ANA_SHARE, loop->long_share, true),
+                     ANA_SPOKEN(loop->usual_ns));
+    x = tui_putf(grid, rect, x, 0, style, ", to %s %s", loop->end.call, loop->end.place);
     if (tui_iterations_of(app)->look.level + 1 < of->levels)
         tui_putf(grid, rect, x + 2, 0, here ? style : TUI_STYLE_DIM, "(Enter: %s inside)",
                  ANA_NUMBER(ANA_COUNT, (double)inner->count, true));
@@ -63,8 +68,26 @@ static void draw_cells(const struct tui_app *app, struct tui_grid *grid, int y, 
         size_t cell = tui_iterations_cell_at(o, x);
         uint32_t ch = shade_of(tui_iteration_excess(tui_iterations_loop(app), &cells[cell], whole), &style);
         tui_put_char(grid, (struct tui_rect){o->drawn.x, y, o->drawn.w, 1}, x, 0, cell == at ? TUI_STYLE_CURSOR : style,
-                     cell == at && ch == ' ' ? '+' : ch);
+                     ch);
     }
+}
+
+/* Appends the rank that was longest outside calls in a slow iteration, if that explains half of its excess, or that
+ * none was. */
+static void append_late(const struct tui_app *app, size_t slow, char *out, size_t size)
+{
+    const struct ana_loop_level *loop = tui_iterations_loop(app);
+    const struct tui_iteration_late *late = &tui_iterations_of(app)->rows.late[slow];
+    const double ns = (double)(loop->slow[slow].end_ns - loop->slow[slow].begin_ns);
+    const double too_long_ns = ns - ana_iteration_base(loop, ns);
+    size_t n = strlen(out);
+    if (loop->slow[slow].index != SIZE_MAX || isnan(late->own_ns))
+        return;
+    if ((double)late->own_ns - loop->own_ns >= too_long_ns / 2)
+        ana_append(out, size, &n, ": rank %s, about %s outside calls", TUI_RANK_NAME(app, late->index),
+                   ANA_SPOKEN((double)late->own_ns));
+    else
+        ana_append(out, size, &n, ": inside calls, no rank was long outside them");
 }
 
 static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -77,6 +100,7 @@ static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_
     for (size_t i = 0; i < tui_iterations_slow(app) && (int)i < o->list.h; i++) {
         bool here = o->focus == TUI_FOCUS_SLOWEST && i == o->slow;
         ana_iteration_words(app->job, loop, &loop->slow[i], words, sizeof words);
+        append_late(app, i, words, sizeof words);
         const enum tui_style style = tui_begin_line(grid, o->list, (int)i, TUI_STYLE_NORMAL, here);
         tui_put(grid, o->list, 1, (int)i, style, words + strlen("iteration "));
     }
@@ -98,7 +122,8 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
     if (last > first)
         x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, "-%" PRIu64, last);
     x = tui_putf(grid, rect, x, 0, TUI_STYLE_STRONG, ": %s%s, %.1f x", last > first ? "at most " : "",
-                 ANA_SPOKEN((double)all->time_ns), (double)all->time_ns / loop->usual_ns);
+                 ANA_SPOKEN((double)all->time_ns),
+                 (double)all->time_ns / ana_iteration_base(loop, (double)all->time_ns));
     tui_iteration_row_name(app, rows, rows->cursor, name, sizeof name);
     x = tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "; %s%s: %s outside calls, usual %s",
                  one             ? "rank "
@@ -111,9 +136,9 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
 
 static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
-    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "cells: %s (m)  ",
+    int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%s (m)  ",
                      tui_iterations_of(app)->look.whole_time ? "whole time" : "time outside calls");
-    x = tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "\xc2\xb7 usual  ");
+    x = tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "? unknown  \xc2\xb7 usual  ");
     for (int i = (int)(sizeof steps / sizeof *steps) - 1; i >= 0; i--) {
         enum tui_style style;
         uint32_t ch = tui_plot_shade(steps[i].share, &style);

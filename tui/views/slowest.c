@@ -1,7 +1,7 @@
 #include "tui/views/timeline.h"
 #include "trace/util/sort.h"
 
-enum { MOST = 64 }; /* most entries in the list of the timeline */
+enum { MOST = 64, LEAST_PART = 100 }; /* most entries in the list; a smaller part of the longest is not listed */
 
 struct slow_instant {
     int64_t at_ns, ns; /* begin in job time, and length */
@@ -53,6 +53,8 @@ static size_t slowest(const struct tui_app *app, struct slow_instant *out, size_
         n++;
     }
     ana_sort(out, n, sizeof *out, by_length);
+    while (n && out[n - 1].ns < out[0].ns / LEAST_PART)
+        n--;
     return n;
 }
 
