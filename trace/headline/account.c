@@ -118,23 +118,23 @@ static size_t count_users(const struct ana_job *job, const struct crowd *crowd)
 }
 
 /* Whether most ranks wait for a processor, and get less than two thirds of the time that they ask for: then they wait
- * for each other's messages because of that, too, and calls take longer, unless one rank is to blame: for more waiting
- * than chance explains, for a few waits that are longer than all wait for processors, or by a larger price. */
-static bool is_crowded(const struct ana_job *job, const struct ana_summary *s)
+ * for each other's messages because of that, too, and calls take longer, unless more is lost to one late rank than all
+ * wait for processors, or a price is larger. */
+bool ana_is_crowded(const struct ana_job *job, const struct ana_summary *s)
 {
     const double queued_ns = own_ns(s, ANA_ACCOUNT_QUEUED);
     struct crowd crowd;
     struct ana_late late;
     char list[256], line[768];
-    if (!is_notable(s, ANA_ACCOUNT_QUEUED, queued_ns) || 2 * queued_ns < (double)s->account.ns[ANA_ACCOUNT_COMPUTE])
+    if (!s->has_accounts || !is_notable(s, ANA_ACCOUNT_QUEUED, queued_ns) ||
+        2 * queued_ns < (double)s->account.ns[ANA_ACCOUNT_COMPUTE])
         return false;
     const struct ana_price *price = ana_worst_price(s);
     if (price && (double)price->saves_ns * (double)s->rank_count > queued_ns)
         return false;
     find_crowd(job, s, &crowd, list, sizeof list);
     return 2 * crowd.ranks > s->rank_count &&
-           (!ana_late_rank(job, s, &late, line, sizeof line) ||
-            (late.times < CHANCE_DEVIATIONS * CHANCE_DEVIATIONS && late.lost_ns < queued_ns));
+           (!ana_late_rank(job, s, &late, line, sizeof line) || late.lost_ns < queued_ns);
 }
 
 static void write_queued(const struct ana_job *job, const struct ana_summary *s, struct ana_line line)
@@ -210,7 +210,7 @@ bool ana_write_account(const struct ana_job *job, const struct ana_summary *s, s
                        ana_share(edge_ns(s) / (double)ana_account_total(&s->account)).text);
         return true;
     }
-    const bool crowded = is_crowded(job, s);
+    const bool crowded = ana_is_crowded(job, s);
     for (size_t i = 0; i < sizeof said / sizeof *said && !crowded; i++)
         if (own_ns(s, said[i]) > own_ns(s, largest))
             largest = said[i];

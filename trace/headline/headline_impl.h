@@ -62,6 +62,8 @@ double ana_lost_share(const struct ana_summary *s);
 /* account.c: writes the largest account of time but computing and waiting, with its cause.  False: it is
  * small, or less than the ranks wait for each other; nothing was written. */
 bool ana_write_account(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
+/* account.c: whether waiting for processors explains more than late ranks do. */
+bool ana_is_crowded(const struct ana_job *job, const struct ana_summary *s);
 /* account.c: writes which rank was stopped for longest, and when.  False: none was for long. */
 bool ana_write_still(const struct ana_job *job, const struct ana_summary *s, struct ana_line line);
 /* account.c: writes how long ranks are asleep outside calls.  False: hardly ever. */

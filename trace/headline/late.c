@@ -24,13 +24,14 @@ static double seen_ns(const struct ana_summary *s)
     return longest;
 }
 
-static bool is_trouble(const struct ana_late *late, const struct ana_summary *s, size_t ranks)
+static bool is_trouble(const struct ana_job *job, const struct ana_late *late, const struct ana_summary *s)
 {
+    const size_t ranks = ana_job_members(job)->count;
     bool costs =
         late->share >= SLOW_SHARE && seen_ns(s) >= SLOW_RUN_NS && late->lost_ns >= SLOW_LOST_NS * (double)ranks;
     bool repeats = late->times >= SLOW_TIMES * (double)(ranks - 1) && late->lost_ns >= SLOW_EACH_NS * late->waits;
     bool noise = late->times < SLOW_ALIKE * late->waits && late->lost_ns < SLOW_SLICE_NS * late->times;
-    return costs && repeats && !noise && late->lost_ns >= SLOW_AHEAD * late->next_ns;
+    return costs && repeats && !noise && late->lost_ns >= SLOW_AHEAD * late->next_ns && !ana_is_crowded(job, s);
 }
 
 /* Start of the last minute; later where so much happens that reading it would take long. */
@@ -67,8 +68,8 @@ static void look_back(struct ana_job *job, double analysed, struct ana_straggler
     ana_job_advance(job, 0); /* reads the selected range */
     if (ana_summarize(job, lately, &s) != TRC_OK)
         return;
-    now->found = now->lately = ana_late_rank(job, &s, &now->late, now->summary, sizeof now->summary) &&
-                               is_trouble(&now->late, &s, members->count);
+    now->found = now->lately =
+        ana_late_rank(job, &s, &now->late, now->summary, sizeof now->summary) && is_trouble(job, &now->late, &s);
     ana_summary_free(&s);
     int64_t took_ns = ana_now_ns() - at, pause_ns = LOOK_EACH * took_ns;
     now->next_look_ns = at + (pause_ns > LOOK_LEAST ? pause_ns : LOOK_LEAST);
@@ -91,7 +92,7 @@ static void look_for_straggler(struct ana_job *job, const struct ana_summary *su
     struct ana_members *members = ana_job_members(job);
     struct ana_straggler *known = ana_job_straggler(job), now = {.known = true, .generation = members->generation};
     now.found = members->count >= 2 && ana_late_rank(job, summary, &now.late, now.summary, sizeof now.summary) &&
-                is_trouble(&now.late, summary, members->count);
+                is_trouble(job, &now.late, summary);
     look_back(job, summary->analysed, &now, known);
     if (now.found && !now.lately)
         write_saving(job, summary, now.late.price, now.saving, sizeof now.saving);

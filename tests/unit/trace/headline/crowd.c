@@ -1,8 +1,9 @@
-/* Ranks that share processors, and one that is late a few times: the larger of the two comes first, in the headline and
+/* Ranks that share processors, and one that is late: the larger of the two comes first, in the headline and
  * in the prices. */
 #include "tests/support/planted.h"
 #include "trace/headline/headline.h"
 #include "trace/session/session.h"
+#include "trace/verdict/straggler.h"
 
 enum { RANKS = 4, STEPS = 120 };
 
@@ -54,6 +55,7 @@ static void check_headline(const char *what, struct plan plan, const char *begin
     struct ana_summary s = folder_summary(job);
     char out[512];
     ana_headline(job, &s, NULL, out, sizeof out);
+    CHECK(!ana_job_straggler(job)->found || strncmp(begin, "rank", 4) == 0, "%s: a straggler", what);
     CHECK(strncmp(out, begin, strlen(begin)) == 0, "%s: %s", what, out);
     ana_summary_free(&s);
     ana_job_close(job);
@@ -82,6 +84,9 @@ int main(void)
     check_headline("late twice, by less than all wait for processors",
                    (struct plan){STEPS, 40, 30 * MS, 100 * MS, 0, false}, "4 ranks share 2 processors");
     check_headline("late twice, by more", (struct plan){STEPS, 40, 30 * MS, 2000 * MS, 0, false}, "rank 3 ");
+    check_headline("late at each second sum, by less than all wait for processors",
+                   (struct plan){STEPS, 2, 0, 8 * MS, 0, false}, "4 ranks share 2 processors");
+    check_headline("late at each second sum, by more", (struct plan){STEPS, 2, 0, 60 * MS, 0, false}, "rank 3 ");
     check_headline("for less than a quarter of a second", (struct plan){10, 40, 30 * MS, 0, 0, false},
                    "4 ranks share 2 processors");
     check_headline("a price above all waiting for processors", (struct plan){STEPS, 3, 0, 25 * MS, 0, true},
