@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ON_PROCESSOR 0.9 /* share of a segment's time from which on it is computing */
+
 /* ---- who -------------------------------------------------------------------------------------------------------- */
 
 /* Whether the worst rank takes longer as a rule, not only now and then: that explains what all `ranks` lose to it.
@@ -178,15 +180,18 @@ static void write_times(const struct ana_segment_stat *segment, size_t count, co
         snprintf(where + at, sizeof where - at, " (%" PRIu64 " of %" PRIu64 " times)", segment->long_times,
                  segment->times);
     }
-    const bool away = segment->inside || is_away(late->reason.kind);
-    const char *verb = late->ranks == 1                  ? (away ? "spends" : "computes")
-                       : segment->inside || late->uneven ? (away ? "spend up to" : "compute up to")
-                       : away                            ? "spend"
+    const bool away = segment->inside || is_away(late->reason.kind), partly = segment->on_processor < ON_PROCESSOR;
+    const char *verb = late->ranks == 1                  ? (away || partly ? "spends" : "computes")
+                       : segment->inside || late->uneven ? (away || partly ? "spend up to" : "compute up to")
+                       : away || partly                  ? "spend"
                                                          : "compute";
+    char on[ANA_TEXT + 32] = "";
+    if (partly && !away)
+        snprintf(on, sizeof on, " (%s on a processor)", ana_time(segment->on_processor * segment->worst_ns).text);
     if (isnan(others))
-        snprintf(out, size, "%s %s %s, where no other does", verb, takes.text, where);
+        snprintf(out, size, "%s %s%s %s, where no other does", verb, takes.text, on, where);
     else
-        snprintf(out, size, "%s %s %s, others %s", verb, takes.text, where, ana_time(others).text);
+        snprintf(out, size, "%s %s%s %s, others %s", verb, takes.text, on, where, ana_time(others).text);
 }
 
 const struct ana_price *ana_late_price(const struct ana_summary *s, const struct ana_segment_stat *segment,

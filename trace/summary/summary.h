@@ -130,6 +130,7 @@ struct ana_segment_stat {
     double median_ns, p99_ns; /* the median of its ranks' medians (of two the smaller); of all times */
     size_t worst_index;       /* the rank whose times cost most; where none do, that with the longest median */
     double worst_ns;          /* its median */
+    double on_processor;      /* share of its time; NAN unknown */
     int64_t shortest_ns, longest_ns, longest_at_ns; /* durations; begin of the longest, in job time */
     size_t longest_index;
     int64_t cost_ns,

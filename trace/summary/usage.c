@@ -99,6 +99,7 @@ bool ana_summary_usage(struct ana_summary *s, const struct ana_why *why, const u
             add_segment(&s->segments[row_of[i]], ana_segment_at(why, (uint32_t)i + 1), &sides[row_of[i]]);
     for (size_t i = 0; sides && i < s->segment_count; i++) {
         s->segments[i].reason = compare(&sides[i].own, &sides[i].usual);
+        s->segments[i].on_processor = ana_on_processor(side_of(&sides[i].own));
         s->segments[i].longest_reason = compare(&sides[i].longest, &sides[i].others);
     }
     free(sides);

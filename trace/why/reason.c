@@ -155,3 +155,8 @@ struct ana_reason ana_reason_of(struct ana_reason_side own, struct ana_reason_si
     }
     return most == blocked ? off_processor(&own, &p, &u) : on_processor(&own, &usual, &p, &u);
 }
+
+double ana_on_processor(struct ana_reason_side side)
+{
+    return side.ns > 0 && is_known(&side, OUTSIDE) ? parts_of(&side).cpu / side.ns : NAN;
+}

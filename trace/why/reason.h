@@ -32,3 +32,5 @@ struct ana_reason_side {
 /* Compares a segment that takes long with the usual one; usual.ns NAN: there is none.  What does not explain half of
  * the difference is not named, nor is anything where the counts do not cover the time. */
 struct ana_reason ana_reason_of(struct ana_reason_side own, struct ana_reason_side usual);
+/* Returns the share of a segment's time on a processor; NAN: not known. */
+double ana_on_processor(struct ana_reason_side side);

@@ -14,6 +14,7 @@ struct plan {
     int steps, each;
     int64_t message_ns, late_ns, calls_ns;
     bool root;
+    unsigned percent; /* time on a processor */
 };
 
 static struct ana_job *run(struct plan plan)
@@ -36,10 +37,11 @@ static struct ana_job *run(struct plan plan)
             p.at[r] += plan.calls_ns;
         }
     }
+    const unsigned cpu_us = 1000 * plan.percent;
     struct trc_usage begin = {.whose = TRC_USAGE_THREAD},
                      beat = {.whose = TRC_USAGE_THREAD,
                              .fields = 1u << TRC_USAGE_CPU | 1u << TRC_USAGE_QUEUED,
-                             .value = {[TRC_USAGE_CPU] = 50000, [TRC_USAGE_QUEUED] = 50000}};
+                             .value = {[TRC_USAGE_CPU] = cpu_us, [TRC_USAGE_QUEUED] = 100000 - cpu_us}};
     for (int r = 0; r < RANKS; r++) {
         tb_fact(p.tb[r], "affinity", "0-1");
         tb_usage(p.tb[r], 0, 0, &begin, 1);
@@ -65,7 +67,7 @@ static void check_headline(const char *what, struct plan plan, const char *begin
 /* An upper limit for a call includes the rank's wait for a processor: the price of processors precedes it. */
 static void check_prices(void)
 {
-    struct ana_job *job = run((struct plan){.steps = STEPS, .each = 40, .calls_ns = 15 * MS});
+    struct ana_job *job = run((struct plan){.steps = STEPS, .each = 40, .calls_ns = 15 * MS, .percent = 50});
     struct ana_summary s = folder_summary(job);
     int64_t most_ns = 0;
     for (size_t i = 0; i < s.price_count; i++)
@@ -82,14 +84,16 @@ static void check_prices(void)
 int main(void)
 {
     check_headline("late twice, by less than all wait for processors",
-                   (struct plan){STEPS, 40, 30 * MS, 100 * MS, 0, false}, "4 ranks share 2 processors");
-    check_headline("late twice, by more", (struct plan){STEPS, 40, 30 * MS, 2000 * MS, 0, false}, "rank 3 ");
+                   (struct plan){STEPS, 40, 30 * MS, 100 * MS, 0, false, 50}, "4 ranks share 2 processors");
+    check_headline("late twice, by more", (struct plan){STEPS, 40, 30 * MS, 2000 * MS, 0, false, 50}, "rank 3 ");
     check_headline("late at each second sum, by less than all wait for processors",
-                   (struct plan){STEPS, 2, 0, 8 * MS, 0, false}, "4 ranks share 2 processors");
-    check_headline("late at each second sum, by more", (struct plan){STEPS, 2, 0, 60 * MS, 0, false}, "rank 3 ");
-    check_headline("for less than a quarter of a second", (struct plan){10, 40, 30 * MS, 0, 0, false},
+                   (struct plan){STEPS, 2, 0, 8 * MS, 0, false, 50}, "4 ranks share 2 processors");
+    check_headline("late at each second sum, by more", (struct plan){STEPS, 2, 0, 60 * MS, 0, false, 50}, "rank 3 ");
+    check_headline("late at each sum, 60 % of it on a processor", (struct plan){STEPS, 1, 0, 60 * MS, 0, false, 60},
+                   "rank 3 is late: spends 70 ms (42 ms on a processor) between calls at 0x30, others 10 ms; ");
+    check_headline("for less than a quarter of a second", (struct plan){10, 40, 30 * MS, 0, 0, false, 50},
                    "4 ranks share 2 processors");
-    check_headline("a price above all waiting for processors", (struct plan){STEPS, 3, 0, 25 * MS, 0, true},
+    check_headline("a price above all waiting for processors", (struct plan){STEPS, 3, 0, 25 * MS, 0, true, 50},
                    "all lose 22.4% waiting in MPI_Allreduce: rank 0 comes last, held up by others before; rank 2, ");
     check_prices();
     return check_result();
