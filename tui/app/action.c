@@ -1,5 +1,6 @@
 /* Actions: one handler a row of action.def, views first. */
 #include "tui/output/horovod_words.h"
+#include "tui/app/sentences_impl.h"
 #include "tui/app/chooser.h"
 #include "tui/app/history.h"
 #include "tui/app/jump.h"
@@ -20,11 +21,11 @@ static int open_view(struct tui_app *app, enum tui_action action)
     if (action == TUI_ACTION_VIEW_HOROVOD && !tui_app_offers(app, TUI_VIEW_HOROVOD))
         return show_message(app, TUI_HVD_NONE);
     if (action == TUI_ACTION_VIEW_NCCL && !tui_app_offers(app, TUI_VIEW_NCCL))
-        return show_message(app, "no call of NCCL was recorded");
+        return show_message(app, SAY_NO_CALL_OF);
     if (action == TUI_ACTION_VIEW_FILES && !tui_app_offers(app, TUI_VIEW_FILES))
-        return show_message(app, "no file was used by MPI-IO");
+        return show_message(app, SAY_NO_FILE_WAS);
     if (action == TUI_ACTION_VIEW_GPU && !tui_app_offers(app, TUI_VIEW_GPU))
-        return show_message(app, "no GPU was used, as far as is known");
+        return show_message(app, SAY_NO_GPU);
     return tui_app_switch(app, (enum tui_view_id)(action - TUI_ACTION_VIEW_OVERVIEW));
 }
 
@@ -84,7 +85,7 @@ static int step_back(struct tui_app *app, enum tui_action action)
         return tui_app_step(app, TUI_ACTION_ZOOM_ALL);
     } else if (app->analysed < 1 && tui_app_ended(app)) {
         app->halted = !app->halted;
-        return show_message(app, app->halted ? "no more events are read; Esc goes on" : "reading goes on");
+        return show_message(app, app->halted ? SAY_NO_MORE_EVENTS : SAY_READING_GOES_ON);
     }
     return TUI_REDRAW;
 }
@@ -93,7 +94,7 @@ static int toggle_freeze(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     if (tui_app_ended(app) && !app->frozen)
-        return show_message(app, "the job has ended: nothing moves any more");
+        return show_message(app, SAY_NOTHING_MOVES);
     app->frozen = !app->frozen;
     return TUI_REDRAW;
 }
@@ -146,10 +147,10 @@ static int toggle_follow(struct tui_app *app, enum tui_action action)
 {
     (void)action;
     if (tui_app_ended(app))
-        return show_message(app, "the job has ended: there is nothing to follow");
+        return show_message(app, SAY_NOTHING_TO_FOLLOW);
     if (app->follow) {
         app->follow = false;
-        return show_message(app, "the window stays where it is");
+        return show_message(app, SAY_THE_WINDOW_STAYS);
     }
     int64_t begin, end, width;
     tui_app_range(app, &begin, &end);
@@ -158,7 +159,7 @@ static int toggle_follow(struct tui_app *app, enum tui_action action)
     app->follow = !app->all_time;
     app->cursor_at_end = true;
     tui_app_follow_end(app);
-    return show_message(app, "the window follows the end of the job");
+    return show_message(app, SAY_THE_WINDOW_FOLLOWS);
 }
 
 static int tag_rank(struct tui_app *app, enum tui_action action)
@@ -222,7 +223,7 @@ static int scroll_columns(struct tui_app *app, enum tui_action action)
     const struct tui_table_spec *spec = tui_app_view(app)->table;
     int by = action == TUI_ACTION_LEFT ? -1 : 1;
     if (spec && !tui_columns_scroll(&app->table[app->view], by) && by > 0 && !app->table[app->view].skip)
-        return show_message(app, "all columns are in view");
+        return show_message(app, SAY_ALL_COLUMNS_ARE);
     return TUI_REDRAW;
 }
 
@@ -236,8 +237,7 @@ static int choose_columns(struct tui_app *app, enum tui_action action)
 static int await_letter(struct tui_app *app, enum tui_action action)
 {
     app->letter_for = action;
-    return show_message(app, action == TUI_ACTION_MARK ? "mark: a letter or digit"
-                                                       : "to the mark: its letter; ': the next one");
+    return show_message(app, action == TUI_ACTION_MARK ? SAY_MARK_A_LETTER : SAY_TO_THE_MARK);
 }
 
 /* The next mark or note behind the cursor, or the first. */
@@ -261,8 +261,7 @@ static int handle_letter(struct tui_app *app, int key)
         return TUI_REDRAW;
     const struct tui_mark *mark = letter ? tui_marks_find(&app->marks, (char)key) : next_mark(app);
     if (!mark)
-        return show_message(app,
-                            letter ? "there is no such mark" : "there are no marks: M sets one, :note writes a note");
+        return show_message(app, letter ? SAY_THERE_IS_NO : SAY_THERE_ARE_NO);
     for (size_t i = 0; i < app->rank_count; i++)
         if (strcmp(TUI_RANK_NAME(app, i), mark->rank) == 0)
             tui_tree_reveal(app, i);
@@ -278,7 +277,7 @@ static int find_next_row(struct tui_app *app, enum tui_action action)
     const struct tui_view *view = tui_app_view(app);
     struct tui_table *table = &app->table[app->view];
     if (!view->table || !table->find[0])
-        return show_message(app, "nothing to find: / asks for it");
+        return show_message(app, SAY_NOTHING_TO_FIND);
     if (!tui_table_find(table, false))
         return show_message(app, "not found");
     follow(app);
@@ -335,7 +334,7 @@ static int close_prompt(struct tui_app *app)
                 tui_tree_reveal(app, i);
                 return TUI_REDRAW;
             }
-        show_message(app, "no such rank");
+        show_message(app, SAY_NO_SUCH_RANK);
     }
     return TUI_REDRAW;
 }

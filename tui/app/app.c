@@ -1,5 +1,6 @@
 /* State, selection and cursor. */
 #include "tui/app/view.h"
+#include "tui/app/sentences_impl.h"
 #include "trace/headline/headline.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
@@ -240,7 +241,7 @@ static void make_summary(struct tui_app *app)
 {
     struct ana_summary summary;
     if (ana_summarize(app->job, tui_app_selection(app), &summary) != TRC_OK) {
-        snprintf(app->message, sizeof app->message, "out of memory: the numbers shown are old");
+        snprintf(app->message, sizeof app->message, SAY_OUT_OF_MEMORY);
         return;
     }
     if (app->has_summary)
@@ -463,9 +464,9 @@ void tui_app_mark(struct tui_app *app, char letter, const char *note)
     if (!tui_marks_set(&app->marks, &mark, app->message, sizeof app->message))
         return;
     if (letter != '-')
-        snprintf(app->message, sizeof app->message, "marked %c: ' and %c lead back", letter, letter);
+        snprintf(app->message, sizeof app->message, SAY_MARKED_AND_LEAD, letter, letter);
     else
-        snprintf(app->message, sizeof app->message, *note ? "noted" : "the note is gone");
+        snprintf(app->message, sizeof app->message, *note ? "noted" : SAY_THE_NOTE_IS);
 }
 
 bool tui_app_offers(const struct tui_app *app, enum tui_view_id view)

@@ -1,4 +1,5 @@
 #include "tui/app/chooser.h"
+#include "tui/app/sentences_impl.h"
 #include "tui/app/settings.h"
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
@@ -101,7 +102,7 @@ void tui_chooser_draw(const struct tui_app *app, struct tui_grid *grid, struct t
     int lines = h - FRAME, top = app->chosen_line >= lines ? app->chosen_line - lines + 1 : 0;
     tui_fill(grid, box, TUI_STYLE_NORMAL, ' ');
     tui_fill(grid, (struct tui_rect){box.x, box.y, box.w, 1}, TUI_STYLE_HEADER, ' ');
-    tui_putf(grid, box, 1, 0, TUI_STYLE_HEADER, "Columns of %s", tui_app_view(app)->title);
+    tui_putf(grid, box, 1, 0, TUI_STYLE_HEADER, "Columns of %s", tui_view_words[app->view].title);
     for (int i = 0; i < lines && top + i < list.count; i++) {
         int at = top + i, y = i + 1;
         const struct tui_column *column = &list.spec->columns[list.column[at]];
@@ -116,5 +117,5 @@ void tui_chooser_draw(const struct tui_app *app, struct tui_grid *grid, struct t
         if (here)
             tui_fill(grid, (struct tui_rect){box.x, box.y + y, box.w, 1}, TUI_STYLE_CURSOR, 0);
     }
-    tui_put(grid, box, 1, h - 1, TUI_STYLE_DIM, "Space: on, off  [ ]: move  s: sort  a: all  w: keep  Esc");
+    tui_put(grid, box, 1, h - 1, TUI_STYLE_DIM, SAY_SPACE_ON_OFF);
 }

@@ -1,4 +1,5 @@
 #include "tui/app/jump.h"
+#include "tui/app/sentences_impl.h"
 #include "tui/app/palette.h"
 #include "trace/job/window.h"
 
@@ -46,11 +47,11 @@ static void jump_to_time(struct tui_app *app, const char *argument)
     snprintf(from, sizeof from, "%.*s", dash ? (int)(dash - argument) : (int)strlen(argument), argument);
     bool good = (dash == argument || ana_moment_of_text(from, &begin_ns)) && (!dash || dash[1] || dash > argument);
     if (!good || (dash && dash[1] && !ana_moment_of_text(dash + 1, &end_ns)))
-        complain(app, "%s is no time: 3.0-3.5, 3.0-, 1:02:03.5", argument);
+        complain(app, SAY_IS_NO_TIME, argument);
     else if (begin_ns >= app->info.elapsed_ns)
-        complain(app, "the job had ended by then: %s", argument);
+        complain(app, SAY_THE_JOB_HAD, argument);
     else if (dash && end_ns <= begin_ns)
-        complain(app, "%s ends before it begins", argument);
+        complain(app, SAY_ENDS_BEFORE_IT, argument);
     else if (dash)
         show_window(app, begin_ns, end_ns);
     else
@@ -63,17 +64,16 @@ static void jump_to_iter(struct tui_app *app, const char *argument)
     int64_t begin_ns, end_ns;
     uint64_t number = strtoull(argument, &end, 10);
     if (*argument < '1' || *argument > '9' || *end) {
-        complain(app, "%s is no number of an iteration, such as 812", argument);
+        complain(app, SAY_IS_NO_NUMBER, argument);
         return;
     }
     const struct ana_iterations *of = &app->summary.iterations;
     uint64_t there = of->levels ? of->loop[of->level].count : 0;
     snprintf(count, sizeof count, "%llu", (unsigned long long)there);
     if (number > there)
-        complain(app, there ? "there are only %s iterations so far" : "no loop was found that repeats often enough",
-                 count);
+        complain(app, there ? SAY_THERE_ARE_ONLY : SAY_NO_LOOP_WAS, count);
     else if (!ana_iteration_span(app->job, of, of->level, number, number, &begin_ns, &end_ns) || end_ns <= begin_ns)
-        complain(app, "that iteration's time was not kept%s", "");
+        complain(app, SAY_ITERATION_NOT_KEPT, "");
     else
         show_window(app, begin_ns, end_ns);
 }
@@ -85,7 +85,7 @@ static void jump_to_rank(struct tui_app *app, const char *argument)
     char error[160];
     uint8_t *ranks = calloc(app->rank_count + 1, 1);
     if (!ranks)
-        complain(app, "out of memory%s", "");
+        complain(app, SAY_NO_MEMORY, "");
     else if (!ana_ranks_of_text(app->job, argument, ranks, error, sizeof error))
         complain(app, "%s", error);
     else {
@@ -130,7 +130,7 @@ static void jump_to_comm(struct tui_app *app, const char *argument)
 {
     uint64_t comm = *argument ? ana_comm_of_text(app->job, argument) : 0;
     if (*argument && !comm)
-        complain(app, "there is no communicator %s (Imbalance has their names)", argument);
+        complain(app, SAY_THERE_IS_NO_COMMUNICATOR, argument);
     else
         set_filter(app, &app->filter.comm, comm);
 }
@@ -139,7 +139,7 @@ static void jump_to_call(struct tui_app *app, const char *argument)
 {
     uint64_t call = *argument ? ana_call_of_text(app->job, argument) : 0;
     if (*argument && !call)
-        complain(app, "there is no call named %s", argument);
+        complain(app, SAY_THERE_IS_NO_CALL, argument);
     else
         set_filter(app, &app->filter.call, call);
 }
@@ -159,7 +159,7 @@ static void jump_to_site(struct tui_app *app, const char *argument)
     for (size_t i = 0; *argument && i < app->summary.site_count && !found; i++)
         found = is_at(&app->summary.sites[i], argument) ? &app->summary.sites[i] : NULL; /* the one with most time */
     if (*argument && !found)
-        complain(app, "nothing in view was called from %s (Calls has the places)", argument);
+        complain(app, SAY_NOTHING_IN_VIEW, argument);
     else
         set_filter(app, &app->filter.site, found ? found->identity : 0);
 }
@@ -203,7 +203,6 @@ int tui_app_jump(struct tui_app *app, const char *typed)
     if (action)
         return tui_app_step(app, action);
     if (length)
-        complain(app, "%.40s is not understood: 3.0-3.5, rank, comm, call, site, save, note, iter, all (? explains)",
-                 typed);
+        complain(app, SAY_IS_NOT_UNDERSTOOD, typed);
     return TUI_REDRAW;
 }

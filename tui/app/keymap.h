@@ -8,7 +8,7 @@
 #include "tui/term/keys.h"
 
 enum tui_view_id {
-#define VIEW(id, symbol) TUI_VIEW_##id,
+#define VIEW(id, symbol, title, about) TUI_VIEW_##id,
 #include "tui/app/view.def"
     TUI_VIEWS
 };

@@ -1,4 +1,5 @@
 #include "tui/app/marks.h"
+#include "tui/app/sentences_impl.h"
 #include "tui/app/user_file.h"
 #include "trace/util/hash.h"
 #include "trace/util/sort.h"
@@ -96,8 +97,7 @@ static bool add(const struct tui_marks *marks, char *error, size_t size)
     tui_user_folders(marks->path[1], 0777);
     if (write_file(marks, marks->path[1]))
         return true;
-    snprintf(error, size, "the marks cannot be kept: %s",
-             marks->path[0][0] || marks->path[1][0] ? strerror(errno) : "no folder");
+    snprintf(error, size, SAY_THE_MARKS_CANNOT, marks->path[0][0] || marks->path[1][0] ? strerror(errno) : "no folder");
     return false;
 }
 
@@ -111,7 +111,7 @@ bool tui_marks_set(struct tui_marks *marks, const struct tui_mark *mark, char *e
         i++;
     bool none = mark->letter == '-' && !mark->note[0];
     if (i == TUI_MARKS) {
-        snprintf(error, size, "there are %d marks already", TUI_MARKS);
+        snprintf(error, size, SAY_THERE_ARE_MARKS, TUI_MARKS);
         return false;
     }
     if (none && i < marks->count)

@@ -1,4 +1,5 @@
 #include "tui/app/palette.h"
+#include "tui/app/sentences_impl.h"
 #include "tui/app/jump.h"
 #include "trace/util/text.h"
 
@@ -129,7 +130,7 @@ void tui_palette_draw(const struct tui_app *app, struct tui_grid *grid, struct t
     tui_fill(grid, box, TUI_STYLE_NORMAL, ' ');
     for (int i = 0; i < rows; i++) {
         if (more && i == rows - 1) {
-            tui_putf(grid, box, 1, i, TUI_STYLE_DIM, "%d more (Tab completes)", more + 1);
+            tui_putf(grid, box, 1, i, TUI_STYLE_DIM, SAY_MORE_TAB_COMPLETES, more + 1);
             break;
         }
         int x = tui_put(grid, box, 1, i, TUI_STYLE_STRONG, offer[i].text);

@@ -1,4 +1,5 @@
 #include "tui/app/save.h"
+#include "tui/app/sentences_impl.h"
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
 #include "tui/widgets/picture.h"
@@ -114,7 +115,7 @@ void tui_save_file(struct tui_app *app, const struct tui_grid *grid, const char 
     bool csv = ends_in(typed, ".csv"), json = ends_in(typed, ".json");
     snprintf(name, sizeof name, "%s", typed);
     if ((csv || json) && !tui_app_view(app)->table) {
-        snprintf(app->message, sizeof app->message, "there is no table here: %s would be empty", name);
+        snprintf(app->message, sizeof app->message, SAY_THERE_IS_NO_TABLE_HERE, name);
         return;
     }
     FILE *out = make_file(name, sizeof name);
@@ -132,8 +133,7 @@ void tui_save_file(struct tui_app *app, const struct tui_grid *grid, const char 
         tui_grid_write(grid, out, false);
     bool failed = ferror(out);
     failed |= fclose(out) != 0;
-    snprintf(app->message, sizeof app->message, failed ? "%s is not complete: is the disk full?" : "written to %s",
-             name);
+    snprintf(app->message, sizeof app->message, failed ? SAY_IS_NOT_COMPLETE : "written to %s", name);
 }
 
 /* ---- clipboard --------------------------------------------------------------------------------------------------- */
@@ -149,15 +149,13 @@ void tui_save_copy(struct tui_app *app, const struct tui_term *term, const struc
         tui_grid_write(grid, out, false);
     bool ok = out && fclose(out) == 0;
     if (!any)
-        snprintf(app->message, sizeof app->message, "there is no table here; y copies the screen");
+        snprintf(app->message, sizeof app->message, SAY_THERE_IS_NO_TABLE);
     else if (!ok || size > MOST)
-        snprintf(app->message, sizeof app->message, "too much for a clipboard (%zu kB): %s writes a file", size / 1000,
-                 table ? ":save table.csv" : ":save");
+        snprintf(app->message, sizeof app->message, SAY_TOO_MUCH_FOR, size / 1000, table ? ":save table.csv" : ":save");
     else if (!term->ops->copy || !term->ops->copy(term->data, text, size))
-        snprintf(app->message, sizeof app->message, "this terminal has no clipboard: :save writes a file");
+        snprintf(app->message, sizeof app->message, SAY_THIS_TERMINAL_HAS);
     else
-        snprintf(app->message, sizeof app->message, "%s copied, if the terminal allows that; :save writes a file",
-                 table ? "the table is" : "the screen is");
+        snprintf(app->message, sizeof app->message, SAY_COPIED_IF_THE, table ? SAY_THE_TABLE_IS : SAY_THE_SCREEN_IS);
     free(text);
 }
 

@@ -1,5 +1,6 @@
 /* The frame of every screen: the line of the job, the headline, the view, the key bar. */
 #include "tui/app/chooser.h"
+#include "tui/app/sentences_impl.h"
 #include "trace/headline/headline.h"
 #include "tui/app/palette.h"
 #include "tui/app/view.h"
@@ -147,8 +148,8 @@ static void describe_view(const struct tui_app *app, char *out, size_t size)
         n += (size_t)snprintf(out + n, size - n, "%s%.0f %%%s%s  ", pages ? "" : "analysed ",
                               fmax(app->analysed, app->read < 1 ? app->read : 0) * 100, app->halted ? ", halted" : "",
                               !pages        ? ""
-                              : app->halted ? ": from live pages"
-                                            : ": from live pages, waits follow");
+                              : app->halted ? SAY_LIVE_PAGES
+                                            : SAY_FROM_LIVE_PAGES);
     if (app->call[0])
         n += (size_t)snprintf(out + n, size - n, "%s  ", app->call);
     if (app->table[app->view].filter[0] && n < size)
@@ -278,8 +279,8 @@ static void draw_small(const struct tui_app *app, struct tui_grid *grid)
                  ana_rank_state_name(g->state), g->inside ? g->inside : "");
         put_line(&l, TUI_STYLE_NORMAL, text);
     }
-    tui_putf(grid, (struct tui_rect){0, grid->rows - 1, grid->cols, 1}, 0, 0, TUI_STYLE_DIM,
-             "views need %dx%d, this is %dx%d", TUI_MIN_COLS, TUI_MIN_ROWS, grid->cols, grid->rows);
+    tui_putf(grid, (struct tui_rect){0, grid->rows - 1, grid->cols, 1}, 0, 0, TUI_STYLE_DIM, SAY_VIEWS_NEED_THIS,
+             TUI_MIN_COLS, TUI_MIN_ROWS, grid->cols, grid->rows);
 }
 
 void tui_app_draw(struct tui_app *app, struct tui_grid *grid)

@@ -1,4 +1,5 @@
 #include "tui/app/settings.h"
+#include "tui/app/sentences_impl.h"
 #include "tui/app/user_file.h"
 #include "tui/app/view.h"
 #include "tui/widgets/columns.h"
@@ -46,7 +47,7 @@ static void set_theme(struct tui_settings *s, int number, const char *value)
             s->theme = (enum tui_theme)t;
             return;
         }
-    complain(s, number, "there is no theme", value);
+    complain(s, number, SAY_THERE_IS_NO_THEME, value);
 }
 
 static void set_refresh(struct tui_settings *s, int number, const char *value)
@@ -54,7 +55,7 @@ static void set_refresh(struct tui_settings *s, int number, const char *value)
     char *end;
     double ms = strtod(value, &end) * 1000;
     if (end == value || *end || !(ms >= SHORTEST_MS && ms <= LONGEST_MS))
-        complain(s, number, "not 0.1 to 60 seconds:", value);
+        complain(s, number, SAY_NOT_TO_SECONDS, value);
     else
         s->refresh_ms = (int)ms;
 }
@@ -78,9 +79,9 @@ static void parse_line(struct tui_settings *s, int number, char *text)
         set_refresh(s, number, value);
     else if (!dot || (strncmp(text, "columns", 7) != 0 && strncmp(text, "sort", 4) != 0) ||
              strcspn(text, ".") != (*text == 'c' ? 7u : 4u))
-        complain(s, number, "there is no setting", text);
+        complain(s, number, SAY_THERE_IS_NO_SETTING, text);
     else if (s->lines == TUI_SETTINGS)
-        complain(s, number, "too many lines from", text);
+        complain(s, number, SAY_TOO_MANY_LINES, text);
     else {
         struct tui_table_line *line = &s->line[s->lines++];
         line->number = number;
@@ -106,7 +107,7 @@ void tui_settings_read(struct tui_settings *out)
         if (!strchr(text, '\n') && !feof(f)) { /* the rest of a line that is too long belongs to it */
             for (int c; (c = getc(f)) != EOF && c != '\n';)
                 ;
-            complain(out, number, "a line is too long:", trim(text));
+            complain(out, number, SAY_LINE_TOO_LONG, trim(text));
             continue;
         }
         parse_line(out, number, trim(text));
@@ -117,10 +118,10 @@ void tui_settings_read(struct tui_settings *out)
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 /* Writes the name of a view in the file: its title in small letters, without blanks. */
-static void name_view(const struct tui_view *view, char *out, size_t size)
+static void name_view(int view, char *out, size_t size)
 {
     size_t n = 0;
-    for (const char *c = view->title; *c && n + 1 < size; c++)
+    for (const char *c = tui_view_words[view].title; *c && n + 1 < size; c++)
         out[n++] = *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
     out[n] = 0;
 }
@@ -129,7 +130,7 @@ static int find_view(const struct tui_app *app, const char *name)
 {
     char own[24];
     for (int v = 0; v < TUI_VIEWS; v++) {
-        name_view(app->views[v], own, sizeof own);
+        name_view(v, own, sizeof own);
         if (app->views[v]->table && strcasecmp(own, name) == 0)
             return v;
     }
@@ -154,7 +155,7 @@ static void apply_columns(struct tui_settings *s, const struct tui_table_line *l
     while ((title = strtok_r(rest, ",", &rest))) {
         int column = find_column(spec, trim(title));
         if (column < 0)
-            complain(s, line->number, "there is no column", trim(title));
+            complain(s, line->number, SAY_THERE_IS_NO_COLUMN, trim(title));
         else if (!there[column])
             list[n++] = column;
         if (column >= 0)
@@ -169,7 +170,7 @@ static void apply_sort(struct tui_settings *s, const struct tui_table_line *line
     bool inverted = line->value[0] == '-';
     int column = find_column(spec, line->value + inverted);
     if (column < 0) {
-        complain(s, line->number, "there is no column", line->value + inverted);
+        complain(s, line->number, SAY_THERE_IS_NO_COLUMN, line->value + inverted);
         return;
     }
     table->sort = column;
@@ -182,7 +183,7 @@ void tui_settings_apply(struct tui_settings *s, struct tui_app *app)
     for (int i = 0; i < s->lines; i++) {
         int v = find_view(app, s->line[i].view);
         if (v < 0)
-            complain(s, s->line[i].number, "there is no table", s->line[i].view);
+            complain(s, s->line[i].number, SAY_NO_TABLE, s->line[i].view);
         else
             (s->line[i].sort ? apply_sort : apply_columns)(s, &s->line[i], app->views[v]->table, &app->table[v]);
     }
@@ -236,10 +237,10 @@ void tui_settings_save(const struct tui_app *app, char *message, size_t size)
 {
     char path[512], view[24];
     if (!find_file(path, sizeof path)) {
-        snprintf(message, size, "nowhere to keep it: neither XDG_CONFIG_HOME nor HOME is set");
+        snprintf(message, size, SAY_NOWHERE_TO_KEEP);
         return;
     }
-    name_view(tui_app_view(app), view, sizeof view);
+    name_view((int)app->view, view, sizeof view);
     tui_user_folders(path, 0777);
     FILE *out = tui_user_begin(path);
     if (out) {

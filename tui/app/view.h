@@ -4,18 +4,20 @@
 #include "tui/app/app.h"
 #include <stddef.h>
 
-/* Word on the screen, and its meaning or how it is computed. */
-struct tui_term_help {
-    const char *word;
-    const char *help;
-};
+/* Words of a view, by enum tui_view_id; the question that it answers, for the help. */
+extern const struct tui_view_words {
+    const char *title, *about;
+} tui_view_words[];
+
+/* Words on the screens of all views, and their meanings or how they are computed; the last word is NULL. */
+extern const struct tui_term_help {
+    enum tui_view_id view;
+    const char *word, *help;
+} tui_terms[];
 
 struct tui_view {
-    const char *title;
-    const char *about;                      /* the question that it answers; for the help */
     const struct tui_table_spec *table;     /* table over a struct tui_app; NULL: the view has no table */
     int (*sort)(const struct tui_app *app); /* the column sorted by at first; NULL: as the table says */
-    const struct tui_term_help *terms;      /* the last has a NULL word; NULL: none */
     /* For a cursor that all views share: `shared` gives the identity of its row (0: none yet), `moved` sets it. */
     uint64_t (*shared)(const struct tui_app *app);
     void (*moved)(struct tui_app *app, const void *row);

@@ -71,7 +71,7 @@ static void print_configuration(void)
 static void print_views(void)
 {
     for (int v = 0; v < TUI_VIEWS; v++) {
-        printf("%s%s\n", v ? "\n" : "", tui_views[v]->title);
+        printf("%s%s\n", v ? "\n" : "", tui_view_words[v].title);
         tui_help_about((enum tui_view_id)v, WIDTH, print_line, stdout);
         tui_help_view((enum tui_view_id)v, WIDTH, print_line, stdout);
     }

@@ -58,17 +58,19 @@ static void print_command(const struct tui_command *command)
     printf(".RE\n");
 }
 
-static void print_view(const struct tui_view *view)
+static void print_view(enum tui_view_id id)
 {
+    const struct tui_view *view = tui_views[id];
     fputs(".SS ", stdout);
-    print_text(view->title);
+    print_text(tui_view_words[id].title);
     putchar('\n');
-    print_text(view->about);
+    print_text(tui_view_words[id].about);
     putchar('\n');
     for (int c = 0; view->table && c < view->table->column_count; c++)
         print_entry(view->table->columns[c].metric->title, view->table->columns[c].metric->help);
-    for (const struct tui_term_help *t = view->terms; t && t->word; t++)
-        print_entry(t->word, t->help);
+    for (const struct tui_term_help *t = tui_terms; t->word; t++)
+        if (t->view == id)
+            print_entry(t->word, t->help);
 }
 
 /* The most frequent tasks, as pairs of a command and its purpose; NULL behind the last. */
@@ -154,7 +156,7 @@ void tui_print_manual(void)
     printf(".SH SCREENS\n");
     for (int v = 0; v < TUI_VIEWS; v++)
         if (v != TUI_VIEW_HELP)
-            print_view(tui_views[v]);
+            print_view(v);
     printf(".SH ENVIRONMENT\n");
     const struct tui_variable *row;
     for (row = tui_own_variables; row->name; row++)

@@ -1,4 +1,5 @@
 #include "tui/output/horovod_words.h"
+#include "tui/output/sentences_impl.h"
 #include "trace/util/trouble.h"
 #include "trace/util/rows.h"
 
@@ -54,7 +55,7 @@ enum tui_hvd_state tui_hvd_state(const struct ana_hvd_set *set, const struct ana
 
 const char *tui_hvd_now(const struct ana_hvd_rank *rank)
 {
-    return rank->index == SIZE_MAX ? "no trace file" : rank->joined ? "joined" : ana_hvd_phase_name(rank->phase);
+    return rank->index == SIZE_MAX ? SAY_NO_TRACE_FILE : rank->joined ? "joined" : ana_hvd_phase_name(rank->phase);
 }
 
 double tui_hvd_bandwidth(uint64_t bytes, int64_t ns)
@@ -64,9 +65,9 @@ double tui_hvd_bandwidth(uint64_t bytes, int64_t ns)
 
 void tui_hvd_set_line(const struct ana_hvd_set *set, size_t number, bool utf8, char *out, size_t size)
 {
-    snprintf(out, size, "process set %zu: %zu ranks, %llu cycles, %s, %llu steps, %zu tensors%s", number, set->ranks,
-             (unsigned long long)set->cycles, ANA_NUMBER(ANA_PER_S, set->cycle_rate, utf8),
-             (unsigned long long)set->steps, set->tensors, set->cache ? "" : ", response cache off");
+    snprintf(out, size, SAY_PROCESS_SET_RANKS, number, set->ranks, (unsigned long long)set->cycles,
+             ANA_NUMBER(ANA_PER_S, set->cycle_rate, utf8), (unsigned long long)set->steps, set->tensors,
+             set->cache ? "" : SAY_RESPONSE_CACHE_OFF);
 }
 
 void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size_t size)
@@ -79,9 +80,9 @@ void tui_hvd_data_line(const struct ana_hvd_set *set, bool utf8, char *out, size
     }
     const bool seen = set->library == ANA_HVD_NCCL && set->by[ANA_HVD_NCCL].operations;
     int n = snprintf(out, size, "data by %s%s", seen ? "NCCL" : library_name[set->library],
-                     set->names_lost ? "; some names were recycled" : "");
+                     set->names_lost ? SAY_SOME_NAMES_WERE : "");
     if (bytes && set->library <= ANA_HVD_GLOO && n > 0 && (size_t)n < size)
-        snprintf(out + n, size - (size_t)n, "; %s, %s a rank while it runs", ANA_NUMBER(ANA_BYTES, (double)bytes, utf8),
+        snprintf(out + n, size - (size_t)n, SAY_COST_A_RANK, ANA_NUMBER(ANA_BYTES, (double)bytes, utf8),
                  ANA_NUMBER(ANA_BYTES_PER_S, tui_hvd_bandwidth(bytes, busy), utf8));
 }
 

@@ -1,4 +1,5 @@
 #include "tui/output/inspect.h"
+#include "tui/output/sentences_impl.h"
 #include "trace/job/inside.h"
 #include "trace/job/site_words.h"
 #include "trace/util/numfmt.h"
@@ -81,15 +82,15 @@ void tui_inspect_partners(const struct ana_job *job, const struct ana_state_at *
     if (s->sig.flags & TRC_SIG_COLL)
         ana_append(out, size, &n, "%s #%" PRIu64 ": ", s->comm_name ? s->comm_name : "?", s->sequence);
     if (s->sig.flags & TRC_SIG_COLL && s->last_index < 0)
-        ana_append(out, size, &n, "not all of its ranks were seen");
+        ana_append(out, size, &n, SAY_NOT_ALL_OF);
     else if (s->sig.flags & TRC_SIG_COLL)
-        ana_append(out, size, &n, "rank %s came last, %s after the first",
-                   ana_rank_label(job, (size_t)s->last_index).text, ANA_SPOKEN((double)s->late_ns));
+        ana_append(out, size, &n, SAY_RANK_CAME_LAST, ana_rank_label(job, (size_t)s->last_index).text,
+                   ANA_SPOKEN((double)s->late_ns));
     else if (s->has_other_end)
-        ana_append(out, size, &n, "its other end: rank %s, which began %s %s", ana_rank_label(job, s->other_index).text,
+        ana_append(out, size, &n, SAY_ITS_OTHER_END_RANK, ana_rank_label(job, s->other_index).text,
                    ANA_SPOKEN((double)(ahead < 0 ? -ahead : ahead)), ahead < 0 ? "earlier" : "later");
     else if (s->sig.flags & (TRC_SIG_P2P_OUT | TRC_SIG_P2P_IN))
-        ana_append(out, size, &n, "its other end was not seen");
+        ana_append(out, size, &n, SAY_ITS_OTHER_END);
 }
 
 /* Writes out the time that the call lost waiting, and the activity of the rank that caused it. */
@@ -120,7 +121,7 @@ static void put_program(const struct ana_job *job, const struct tui_moment *of, 
         row(user, i ? "" : "callers", text);
     }
     if (path->end != TRC_PATH_WHOLE)
-        row(user, path->n ? "" : "callers", path->n ? "others are not known" : "unknown");
+        row(user, path->n ? "" : "callers", path->n ? SAY_OTHERS_ARE_NOT : "unknown");
     snprintf(text, sizeof text, "%s%s%.0d%s%s", source->file, source->line ? ":" : "", source->line,
              source->line && source->trouble ? ": " : "", source->trouble ? source->trouble : "");
     row(user, "source", text);

@@ -1,5 +1,6 @@
 /* Values that this machine has for its GPUs, in the report and in its JSON. */
 #include "tui/output/json.h"
+#include "tui/output/sentences_impl.h"
 #include "tui/output/report_json.h"
 #include "tui/sources/node.h"
 
@@ -17,8 +18,7 @@ void tui_node_report(const struct ana_job *job, bool utf8, FILE *out)
         const double value[] = {g->busy, g->nvlink_sent, g->nvlink_received, g->pcie_sent, g->pcie_received};
         for (int k = 0; k < 5; k++)
             ana_number(text[k], sizeof text[k], k ? ANA_BYTES : ANA_SHARE, value[k], utf8);
-        fprintf(out, "  GPU %zu %s: busy %s, NVLink %s/s out, %s/s in, PCIe %s/s out, %s/s in\n", i, g->name, text[0],
-                text[1], text[2], text[3], text[4]);
+        fprintf(out, SAY_GPU_BUSY, i, g->name, text[0], text[1], text[2], text[3], text[4]);
     }
     if (node.ras.answers)
         fprintf(out, "  %s%s\n", node.ras.doubt ? "" : "NCCL's RAS: ", node.ras.text);

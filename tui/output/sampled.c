@@ -1,4 +1,5 @@
 #include "tui/output/sampled.h"
+#include "tui/output/sentences_impl.h"
 #include "tui/sources/outside.h"
 #include "tui/sources/running.h"
 #include "trace/util/sort.h"
@@ -85,8 +86,8 @@ static void put_row(const struct tui_samples *s, const struct tui_samples_place 
 {
     char other[16] = "";
     if (s->count[OTHER])
-        snprintf(other, sizeof other, "  %5.1f %%", 100 * share(s, place, OTHER));
-    put(page, TUI_STYLE_NORMAL, "  %5.1f %%%s  %s%s", 100 * share(s, place, LATE), other, *place->line ? "  " : "",
+        snprintf(other, sizeof other, SAY_SAMPLES_SHARE, 100 * share(s, place, OTHER));
+    put(page, TUI_STYLE_NORMAL, SAY_SAMPLES_ROW, 100 * share(s, place, LATE), other, *place->line ? "  " : "",
         *place->line ? place->line : place->name);
 }
 
@@ -118,12 +119,11 @@ static void put_answer(const struct tui_samples *s, const struct tui_sides *side
         if (*s->place[i].line && strcmp(s->place[i].name, best->name) == 0)
             line = &s->place[i];
     if (best)
-        put(page, TUI_STYLE_STRONG, "%s is in %s%s%s%s in %.0f %% of the samples, %s in %.0f %%", sides->name[LATE],
-            best->name, line ? " (" : "", line ? line->line : "", line ? ")" : "", 100 * share(s, best, LATE),
-            sides->name[OTHER], 100 * share(s, best, OTHER));
+        put(page, TUI_STYLE_STRONG, SAY_IS_MORE_OFTEN_IN, sides->name[LATE], best->name, line ? " (" : "",
+            line ? line->line : "", line ? ")" : "", 100 * share(s, best, LATE), sides->name[OTHER],
+            100 * share(s, best, OTHER));
     else
-        put(page, TUI_STYLE_NORMAL, "no function of the program stands out: %s and %s differ by no more than chance",
-            sides->name[LATE], sides->name[OTHER]);
+        put(page, TUI_STYLE_NORMAL, SAY_NO_FUNCTION_OF, sides->name[LATE], sides->name[OTHER]);
 }
 
 void tui_sampled_lines(struct tui_samples *s, const struct tui_sides *sides, tui_line_do *line, void *to)
@@ -133,9 +133,8 @@ void tui_sampled_lines(struct tui_samples *s, const struct tui_sides *sides, tui
     int rows = 0;
     ana_sort(s->place, s->places, sizeof *s->place, by_late);
     if (*sides->name[OTHER])
-        snprintf(words, sizeof words, "; compared with %s: %u", sides->name[OTHER], s->count[OTHER]);
-    put(&page, TUI_STYLE_NORMAL, "%s: %u samples%s%s", sides->name[LATE], s->count[LATE], s->runs ? " so far" : "",
-        words);
+        snprintf(words, sizeof words, SAY_COMPARED_WITH, sides->name[OTHER], s->count[OTHER]);
+    put(&page, TUI_STYLE_NORMAL, SAY_SAMPLES_OF, sides->name[LATE], s->count[LATE], s->runs ? SAY_SO_FAR : "", words);
     if (!s->count[LATE] && !s->runs) {
         tui_outside_why_not(words, sizeof words);
         put(&page, TUI_STYLE_NORMAL, "%s", words);
@@ -144,7 +143,7 @@ void tui_sampled_lines(struct tui_samples *s, const struct tui_sides *sides, tui
     if (s->count[LATE] && s->count[OTHER])
         put_answer(s, sides, &page);
     put(&page, TUI_STYLE_NORMAL, "%s", "");
-    put(&page, TUI_STYLE_LABEL, "  %7s%s  FUNCTION, LINE", "LATE", s->count[OTHER] ? "    OTHER" : "");
+    put(&page, TUI_STYLE_LABEL, SAY_SAMPLES_TITLE, s->count[OTHER] ? SAY_OTHER_SIDE : "");
     for (size_t i = 0; i < s->places && rows < ROWS; i++)
         if (!*s->place[i].line) {
             put_function(s, &s->place[i], &page);

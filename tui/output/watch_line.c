@@ -1,4 +1,5 @@
 #include "tui/output/watch_line.h"
+#include "tui/output/sentences_impl.h"
 #include "trace/util/now.h"
 #include "trace/summary/rates.h"
 #include "trace/headline/headline.h"
@@ -80,7 +81,6 @@ char *tui_watch_text(const struct ana_job *job, const struct ana_summary *summar
     ana_number(text[1], sizeof text[1], ANA_PER_S, rates.calls, false);
     ana_number(text[2], sizeof text[2], ANA_BYTES_PER_S, rates.sent, false);
     ana_number(text[3], sizeof text[3], ANA_SHARE, rates.mpi_share, false);
-    snprintf(line, sizeof line, "%s  %-8s  calls %s  sent %s  in MPI %s  %s", text[0], ana_state_name(info.state),
-             text[1], text[2], text[3], answer);
+    snprintf(line, sizeof line, SAY_WATCH_LINE, text[0], ana_state_name(info.state), text[1], text[2], text[3], answer);
     return strdup(line);
 }

@@ -1,4 +1,5 @@
 #include "tui/sources/node.h"
+#include "tui/sources/sentences_impl.h"
 #include "trace/gpu/device.h"
 #include "trace/util/now.h"
 
@@ -97,8 +98,7 @@ static bool copy_latest(const struct ana_job *job, struct tui_node *out)
     if (latest.ras.answers && !ana_gpu_could_be(job, latest.ras.processes)) {
         out->ras.doubt = true;
         out->ras.trouble = false;
-        snprintf(out->ras.text, sizeof out->ras.text, "RAS at %.80s (maybe another job's): %.130s", tui_ras_address(),
-                 latest.ras.text);
+        snprintf(out->ras.text, sizeof out->ras.text, SAY_RAS_AT, tui_ras_address(), latest.ras.text);
     }
     return true;
 }

@@ -1,6 +1,7 @@
 /* NCCL's RAS: a thread in each process of NCCL 2.24 and later that knows of all the others, even when GPUs hang.
  * Its text protocol: NCCL's user guide, "RAS". */
 #include "tui/sources/node.h"
+#include "tui/sources/sentences_impl.h"
 #include "trace/util/now.h"
 
 #include <ctype.h>
@@ -168,9 +169,8 @@ bool tui_ras_summary(const char *text, char *out, size_t size)
             continue;
         trouble |= strcmp(row.status, "RUNNING") != 0 || strcmp(row.errors, "OK") != 0;
         if (used < size)
-            used +=
-                (size_t)snprintf(out + used, size - used, "%s%d communicator%s of %d ranks %s, %s", used ? "; " : "",
-                                 row.comms, row.comms == 1 ? "" : "s", row.ranks, row.status, row.errors);
+            used += (size_t)snprintf(out + used, size - used, SAY_COMMUNICATOR_OF_RANKS, used ? "; " : "", row.comms,
+                                     row.comms == 1 ? "" : "s", row.ranks, row.status, row.errors);
     }
     static const char *const titles[2] = {"Errors", "Warnings"};
     for (int i = 0; i < 2; i++) {
@@ -181,7 +181,7 @@ bool tui_ras_summary(const char *text, char *out, size_t size)
             used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "; " : "", line);
     }
     if (!out[0])
-        snprintf(out, size, "it answers, and says nothing of communicators");
+        snprintf(out, size, SAY_IT_ANSWERS_AND);
     return trouble;
 }
 

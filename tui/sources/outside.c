@@ -1,4 +1,5 @@
 #include "tui/sources/outside_impl.h"
+#include "tui/sources/sentences_impl.h"
 #include "tui/sources/running.h"
 #include "trace/util/cxx_name.h"
 #include "trace/util/now.h"
@@ -378,10 +379,9 @@ void tui_outside_why_not(char *out, size_t size)
     char scope[8];
     const bool forbids = tui_read_file("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof scope) && *scope != '0';
     snprintf(out, size, "%s",
-             forbids && geteuid() ? "kernel.yama.ptrace_scope forbids it: root may look, and all may after sysctl "
-                                    "kernel.yama.ptrace_scope=0"
-             : geteuid()          ? "they are another user's, or may not be traced: root may look"
-                         : "the container forbids it: start it with --cap-add SYS_PTRACE, or look from its host");
+             forbids && geteuid() ? SAY_YAMA_FORBIDS
+             : geteuid()          ? SAY_THEY_ARE_ANOTHER
+                                  : SAY_THE_CONTAINER_FORBIDS);
 }
 
 double tui_outside_cpu_s(int pid)

@@ -2,6 +2,7 @@
  * first instructions store them in a register that callees save, or on the stack.  Values found there are compared with
  * MPI's own data: handles of communicators, sizes, requests. */
 #include "tui/sources/outside_impl.h"
+#include "tui/sources/sentences_impl.h"
 #include "tui/sources/running.h"
 #include "trace/util/numfmt.h"
 #include "trace/util/text.h"
@@ -329,22 +330,22 @@ void tui_outside_read_arguments(const struct tui_outside *process, struct tui_ou
 
 void tui_outside_arguments_words(const struct tui_outside_arguments *call, char *out, size_t size)
 {
-    const char *before = call->partner_role == 's'   ? " from "
-                         : call->partner_role == 'p' ? " to "
-                         : call->partner_role == 'r' ? " root "
-                                                     : " with ";
+    const char *before = call->partner_role == 's'   ? SAY_FROM
+                         : call->partner_role == 'p' ? SAY_TO
+                         : call->partner_role == 'r' ? SAY_ROOT
+                                                     : SAY_WITH;
     size_t n = 0;
     *out = 0;
     if (call->partner_role && call->partner < 0)
-        ana_append(out, size, &n, "%s%s", before, call->partner == TUI_OUTSIDE_ANY ? "any rank" : "MPI_PROC_NULL");
+        ana_append(out, size, &n, "%s%s", before, call->partner == TUI_OUTSIDE_ANY ? SAY_ANY_RANK : "MPI_PROC_NULL");
     else if (call->partner_role)
         ana_append(out, size, &n, "%s%d", before, call->partner);
     if (call->has_tag && call->tag == TUI_OUTSIDE_ANY)
-        ana_append(out, size, &n, " any tag");
+        ana_append(out, size, &n, SAY_ANY_TAG);
     else if (call->has_tag)
-        ana_append(out, size, &n, " tag %d", call->tag);
+        ana_append(out, size, &n, SAY_TAG, call->tag);
     if (call->is_world || call->ranks)
-        ana_append(out, size, &n, " on %s", call->is_world ? "MPI_COMM_WORLD" : "a communicator");
+        ana_append(out, size, &n, SAY_ON, call->is_world ? "MPI_COMM_WORLD" : SAY_A_COMMUNICATOR);
     if (call->ranks)
-        ana_append(out, size, &n, " of %d rank%s", call->ranks, call->ranks == 1 ? "" : "s");
+        ana_append(out, size, &n, call->ranks == 1 ? SAY_OF_ONE_RANK : SAY_OF_RANKS, call->ranks);
 }

@@ -1,4 +1,5 @@
 #include "tui/sources/source.h"
+#include "tui/sources/sentences_impl.h"
 #include "trace/util/text.h"
 
 #include <fcntl.h>
@@ -29,13 +30,13 @@ static void read_lines(FILE *in, struct tui_source *out)
     for (int i = 1; i <= out->line + TUI_SOURCE_AROUND && i < MOST && read_line(in, line); i++)
         if (i >= out->first)
             memcpy(out->text[out->count++], line, sizeof line);
-    out->trouble = out->line >= out->first + out->count ? "the file has no such line" : NULL;
+    out->trouble = out->line >= out->first + out->count ? SAY_THE_FILE_HAS : NULL;
 }
 
 void tui_source_read(const char *place, int64_t began_ns, struct tui_source *out)
 {
     const char *colon = place ? strrchr(place, ':') : NULL;
-    *out = (struct tui_source){.trouble = "not known: no debug information"};
+    *out = (struct tui_source){.trouble = SAY_NOT_KNOWN_NO};
     if (!colon || (size_t)(colon - place) >= sizeof out->file || atoi(colon + 1) < 1)
         return;
     memcpy(out->file, place, (size_t)(colon - place));
@@ -43,8 +44,8 @@ void tui_source_read(const char *place, int64_t began_ns, struct tui_source *out
     struct stat info;
     int fd = place[0] == '/' ? open(out->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     FILE *in = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? fdopen(fd, "r") : NULL;
-    out->trouble = !in                                           ? "not readable on this machine"
-                   : info.st_mtim.tv_sec > began_ns / 1000000000 ? "changed since the job began"
+    out->trouble = !in                                           ? SAY_NOT_READABLE_ON
+                   : info.st_mtim.tv_sec > began_ns / 1000000000 ? SAY_CHANGED_SINCE_THE
                                                                  : NULL;
     if (!out->trouble)
         read_lines(in, out);

@@ -143,9 +143,6 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_calls = {
-    .title = "Calls",
-    .about = "Where in the program does the time go?  One row a place that calls MPI.  Enter: the timeline of the rank "
-             "that spends most time there.  t: call paths as a tree.  Tab: what threads do between the calls.",
     .table = &spec,
     .shared = find_call_row,
     .moved = follow_site,

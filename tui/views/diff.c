@@ -1,5 +1,6 @@
 /* Diff: what got slower or faster since another run; hpctop diff opens it. */
 #include "tui/app/view.h"
+#include "tui/views/sentences_impl.h"
 
 static size_t count_findings(const void *data)
 {
@@ -73,26 +74,24 @@ static void draw_diff(struct tui_app *app, struct tui_grid *grid, struct tui_rec
     struct tui_rect last = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     const struct ana_diff *d = app->diff;
     if (!d) {
-        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "hpctop diff A B shows here what changed from A to B");
+        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, SAY_DIFF_NEEDS_TWO);
         return;
     }
     ana_diff_answer(d, words, sizeof words);
     tui_put(grid, rect, 1, 0, d->answer == ANA_DIFF_SLOWER ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL, words);
     ana_diff_account(d, words, sizeof words);
     tui_put(grid, rect, 1, 1, TUI_STYLE_NORMAL, words);
-    tui_putf(grid, rect, 1, 2, TUI_STYLE_DIM, "A: %s, %zu ranks, %zu iterations   B: %s, %zu ranks, %zu iterations",
-             d->run[0].name, d->run[0].ranks, (size_t)d->run[0].iterations, d->run[1].name, d->run[1].ranks,
-             (size_t)d->run[1].iterations);
+    tui_putf(grid, rect, 1, 2, TUI_STYLE_DIM, SAY_RUNS_COMPARED, d->run[0].name, d->run[0].ranks,
+             (size_t)d->run[0].iterations, d->run[1].name, d->run[1].ranks, (size_t)d->run[1].iterations);
     tui_table_draw(&app->table[TUI_VIEW_DIFF], grid, (struct tui_rect){rect.x, rect.y + 4, rect.w, rect.h - 5});
     const struct ana_diff_finding *f = tui_table_chosen(&app->table[TUI_VIEW_DIFF]);
     if (!f) {
-        tui_putf(grid, last, 1, 0, TUI_STYLE_DIM, "none of %zu differences is sure", d->compared);
+        tui_putf(grid, last, 1, 0, TUI_STYLE_DIM, SAY_NONE_OF_DIFFERENCES, d->compared);
         return;
     }
     ana_diff_words(f, words, sizeof words);
-    tui_putf(grid, last, 1, 0, TUI_STYLE_NORMAL, "%s%s%s (Enter)", words,
-             f->follows ? "  follows from what changed elsewhere" : "",
-             f->machine && !f->follows ? "  perhaps the machine: ranks waited for a processor" : "");
+    tui_putf(grid, last, 1, 0, TUI_STYLE_NORMAL, "%s%s%s (Enter)", words, f->follows ? SAY_FOLLOWS_FROM_WHAT : "",
+             f->machine && !f->follows ? SAY_PERHAPS_THE_MACHINE : "");
 }
 
 /* Shows the place of a finding in the list of segments, or of places that call. */
@@ -114,10 +113,6 @@ static int act_on_finding(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_diff = {
-    .title = "Diff",
-    .about =
-        "What got slower or faster from one run to another, where, on which ranks, and how sure is that?  Enter: the "
-        "place in this run.",
     .table = &spec,
     .draw = draw_diff,
     .act = act_on_finding,

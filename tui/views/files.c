@@ -1,5 +1,6 @@
 /* Files: what ranks did with each by MPI-IO. */
 #include "tui/app/view.h"
+#include "tui/views/sentences_impl.h"
 #include "trace/util/text.h"
 
 /* Shows the name without its folders, which the line below the table shows. */
@@ -7,7 +8,7 @@ static void show_name(const void *data, const void *row, struct tui_value *out)
 {
     const char *name = trc_base_name(((const struct ana_file_stat *)row)->name);
     (void)data;
-    snprintf(out->text, sizeof out->text, "%s", name ? name : "several, or not known");
+    snprintf(out->text, sizeof out->text, "%s", name ? name : SAY_SEVERAL_OR_NOT);
 }
 
 static void show_rank(const void *data, const void *row, struct tui_value *out)
@@ -52,7 +53,7 @@ static void draw_files(struct tui_app *app, struct tui_grid *grid, struct tui_re
     const struct ana_file_stat *file = tui_table_chosen(&app->table[TUI_VIEW_FILES]);
     if (!file)
         return;
-    tui_put(grid, line, 1, 0, TUI_STYLE_STRONG, file->name ? file->name : "several files, or not known which");
+    tui_put(grid, line, 1, 0, TUI_STYLE_STRONG, file->name ? file->name : SAY_SEVERAL_FILES_OR);
     line.y++;
     draw_sizes(grid, line, "reads: ", &file->read);
     line.y++;
@@ -69,17 +70,8 @@ static int act_on_file(struct tui_app *app, enum tui_action action)
     return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
-static const struct tui_term_help terms[] = {
-    {"reads:, writes:", "accesses of the file under the cursor by size class: 64 B holds 64 to 127 bytes"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_files = {
-    .title = "Files",
-    .about =
-        "What did ranks do with files by MPI-IO: how much, how fast, in pieces of which size, and who took longest?  "
-        "Enter: the timeline of that rank.",
     .table = &spec,
-    .terms = terms,
     .draw = draw_files,
     .act = act_on_file,
 };

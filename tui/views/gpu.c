@@ -1,6 +1,7 @@
 /* GPUs: the kernels that take the time; for each rank how much communication is hidden or exposed, and the idle
  * time. */
 #include "trace/gpu/device.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/view.h"
 #include "trace/util/sort.h"
 
@@ -113,7 +114,7 @@ static void draw_gpus(struct tui_app *app, struct tui_grid *grid, struct tui_rec
                 app->gpu.why_not);
     }
     if (!app->gpu.known) {
-        tui_put(grid, above, 1, 0, TUI_STYLE_DIM, "nothing is known of what ran on the GPUs");
+        tui_put(grid, above, 1, 0, TUI_STYLE_DIM, SAY_NOTHING_IS_KNOWN);
         return;
     }
     int want = (int)app->gpu.rank_count + 1;
@@ -127,25 +128,7 @@ static void draw_gpus(struct tui_app *app, struct tui_grid *grid, struct tui_rec
         draw_node(app, grid, out[2]);
 }
 
-static const struct tui_term_help terms[] = {
-    {"COMPUTE",
-     "time in which a kernel that is not NCCL's ran / time between MPI_Init and MPI_Finalize (of the process, "
-     "where it has no MPI), for each GPU"},
-    {"NCCL", "the same of NCCL's kernels; waiting for other ranks is in it"},
-    {"OVERLAP", "share of NCCL's time in which another kernel ran, too: (NCCL and computing at once) / NCCL"},
-    {"EXPOSED", "time of NCCL's kernels with no other kernel beside them: what communication costs"},
-    {"COPIES", "the same of copies between host and GPU and on the GPU"},
-    {"IDLE", "nothing of this ran"},
-    {"TO GPU, FROM", "bytes copied to the rank's GPUs and back"},
-    {"THIS NODE", "what NVML says of the GPUs of the machine that hpctop runs on, whoever uses them: share of the time "
-                  "that a kernel "
-                  "ran, and what goes over NVLink and PCIe"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_gpu = {
-    .title = "GPU",
-    .about = "Which kernels take the GPUs' time, and how much of the communication is hidden behind them?",
     .table = &spec,
-    .terms = terms,
     .draw = draw_gpus,
 };

@@ -1,4 +1,5 @@
 #include "tui/views/help_lines.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/jump.h"
 
 #include "tui/widgets/plot_category.h"
@@ -14,7 +15,8 @@ void tui_help_keys(enum tui_view_id view, int width, tui_line_do *line, void *to
         if (view == TUI_VIEWS && __builtin_popcount(info->views) * 2 <= TUI_VIEWS) {
             for (int v = 0, first = 1; v < TUI_VIEWS; v++)
                 if (info->views & 1u << v) {
-                    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", first ? "  [" : ", ", tui_views[v]->title);
+                    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", first ? "  [" : ", ",
+                                          tui_view_words[v].title);
                     first = 0;
                 }
             snprintf(text + n, sizeof text - n, "]");
@@ -35,7 +37,7 @@ void tui_help_jumps(int width, tui_line_do *line, void *to)
 
 void tui_help_about(enum tui_view_id view, int width, tui_line_do *line, void *to)
 {
-    tui_wrap("", 1, tui_views[view]->about, width, line, to);
+    tui_wrap("", 1, tui_view_words[view].about, width, line, to);
 }
 
 void tui_help_view(enum tui_view_id id, int width, tui_line_do *line, void *to)
@@ -46,14 +48,18 @@ void tui_help_view(enum tui_view_id id, int width, tui_line_do *line, void *to)
             line(to, TUI_STYLE_LABEL, " columns");
         tui_wrap(view->table->columns[c].metric->title, 14, view->table->columns[c].metric->help, width, line, to);
     }
-    for (const struct tui_term_help *t = view->terms; t && t->word; t++) {
-        if (t == view->terms)
-            line(to, TUI_STYLE_LABEL, " what else it shows");
+    bool titled = false;
+    for (const struct tui_term_help *t = tui_terms; t->word; t++) {
+        if (t->view != id)
+            continue;
+        if (!titled)
+            line(to, TUI_STYLE_LABEL, SAY_WHAT_ELSE_IT);
+        titled = true;
         tui_wrap(t->word, 21, t->help, width, line, to);
     }
     if (id != TUI_VIEW_TIMELINE)
         return;
-    line(to, TUI_STYLE_LABEL, " what time was spent on");
+    line(to, TUI_STYLE_LABEL, SAY_WHAT_TIME_WAS);
     for (int c = 0; c < TUI_CATEGORIES; c++) {
         const struct tui_category *category = tui_category(c);
         char word[64], sign[5];

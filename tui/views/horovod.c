@@ -1,5 +1,6 @@
 /* Horovod: one row a tensor, one cell a rank; below it the late ranks and the carrier of the data. */
 #include "tui/views/horovod.h"
+#include "tui/views/sentences_impl.h"
 
 struct own {
     bool open;    /* the lower part shows who submitted the tensor under the cursor */
@@ -29,19 +30,6 @@ static const struct tui_column columns[] = {
     [STEP] = {TUI_OWN("STEP", ANA_COUNT, "the step it was agreed on last in: a batch of tensors, each once"), 6, 0,
               NULL},
     [SET] = {TUI_OWN("SET", ANA_COUNT, "process set"), 3, 0, NULL},
-};
-
-static const struct tui_term_help terms[] = {
-    {"NOW IN", "what its loop is in; of a rank that misses tensors, the MPI call of another of its threads"},
-    {"LAST IN", "steps that the rank came last in, alone"},
-    {"LATE", "mean time, and mean number of cycles, from the first rank's submission to this rank's, over the steps"},
-    {"MISSES", "tensors that others have submitted and this rank has not"},
-    {"NEGOTIATE", "time in cycles and lists, waiting for others included"},
-    {"OPERATE", "time in MPI data operations of the loop"},
-    {"BANDWIDTH", "bytes that it gave to data operations / time in them"},
-    {"cycles", "of the loop; each is one AND over all ranks, so its number is the job's clock"},
-    {"data by", "the library that carried the data; NCCL makes no MPI call, so it is inferred"},
-    {NULL, NULL},
 };
 
 static bool has_sets(const struct tui_app *app)
@@ -174,7 +162,7 @@ static void draw_legend(const struct tui_app *app, const struct ana_hvd_set *set
             x = tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, " %s  ", look->word);
         }
     if (set->ranks > own(app)->cells)
-        tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, "%zu ranks in %zu cells", set->ranks, own(app)->cells);
+        tui_putf(grid, rect, x, 0, TUI_STYLE_DIM, SAY_RANKS_IN_CELLS, set->ranks, own(app)->cells);
 }
 
 /* Cells for ranks: half of the room that the columns leave.  The other half is for long names. */
@@ -237,12 +225,8 @@ static int act_on_tensor(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_horovod = {
-    .title = "Horovod",
     .own_size = sizeof(struct own),
-    .about = "Which tensors wait for which rank, who comes late, and what carries the data?  Enter: who submitted the "
-             "tensor and when, and once more: the rank that it waits for.",
     .table = &spec,
-    .terms = terms,
     .moved = follow_tensor,
     .draw = draw_horovod,
     .act = act_on_tensor,

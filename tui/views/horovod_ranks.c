@@ -1,5 +1,6 @@
 /* Below Horovod's tensors: the ranks, or what each rank did about one tensor.  The worst come first. */
 #include "tui/views/horovod.h"
+#include "tui/views/sentences_impl.h"
 #include "trace/util/sort.h"
 #include <string.h>
 
@@ -110,7 +111,7 @@ void tui_horovod_draw_ranks(const struct tui_app *app, const struct ana_hvd_set 
         at = end + 1;
     }
     if (all && shown < set->ranks)
-        tui_putf(grid, rect, 1, (int)shown + 1, TUI_STYLE_DIM, "and %zu more, no worse", set->ranks - shown);
+        tui_putf(grid, rect, 1, (int)shown + 1, TUI_STYLE_DIM, SAY_AND_MORE_NO, set->ranks - shown);
     free(all);
 }
 
@@ -140,9 +141,10 @@ void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set
     enum { ENTRY = 58 };
     struct member *all = collect_members(set, t);
     int64_t first_ns = INT64_MAX;
-    char done[96] = ": never done so far";
+    char done[96];
+    snprintf(done, sizeof done, SAY_NEVER_DONE_SO);
     if (t->done)
-        snprintf(done, sizeof done, ": done %llu times, last %s ago in step %llu", (unsigned long long)t->done,
+        snprintf(done, sizeof done, SAY_DONE_TIMES_LAST, (unsigned long long)t->done,
                  ANA_SPOKEN((double)(set->now_ns - t->agreed_ns)), (unsigned long long)t->step);
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s", t->name);
     if (x + (int)strlen(done) > rect.w && rect.h > 1) { /* a line of its own */
@@ -169,6 +171,6 @@ void tui_horovod_draw_tensor(const struct tui_app *app, const struct ana_hvd_set
         tui_put(grid, cell, 20, 0, TUI_STYLE_NORMAL, text);
     }
     if (room && shown < set->ranks)
-        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "and %zu more, no worse", set->ranks - shown);
+        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, SAY_AND_MORE_NO, set->ranks - shown);
     free(all);
 }

@@ -1,5 +1,6 @@
 /* Imbalance: distance of ranks at collectives, the last ones, and the waits between ranks. */
 #include "tui/widgets/plot.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/jump.h"
 #include "trace/util/hash.h"
 #include "tui/app/view.h"
@@ -209,7 +210,7 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     }
     if (!n)
         tui_put(grid, rect, 1, 1, TUI_STYLE_DIM,
-                app->analysed < 0.9995 ? "nobody seen waiting so far" : "nobody waited for anybody");
+                app->analysed < 0.9995 ? SAY_NOBODY_SEEN_WAITING : SAY_NOBODY_WAITED_FOR);
 }
 
 static void draw_imbalance(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -285,20 +286,8 @@ static void drop_imbalance(void *of)
     free_groups(&((struct own *)of)->waits);
 }
 
-static const struct tui_term_help terms[] = {
-#define ROW(ID, key, name, does, whom, where, help) {name, help},
-    ANA_WAIT_KIND_ROWS(ROW)
-#undef ROW
-        {"LOST, OF ALL", "time lost so, summed over the waiting ranks; the same / time of all ranks"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_imbalance = {
-    .title = "Imbalance",
-    .about =
-        "Who comes late, and what does it cost the others?  Enter: the rank that comes last most often; below (Tab, or "
-        "Down from the last row) the timeline of the rank that is waited for.",
     .table = &spec,
-    .terms = terms,
     .shared = find_call_row,
     .moved = follow_collective,
     .draw = draw_imbalance,

@@ -1,5 +1,6 @@
 /* Inspect: one rank at one time: its call, its wait and who caused that, its callers, and the program's lines. */
 #include "tui/output/inspect.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/views/pager.h"
 
 #include <string.h>
@@ -47,7 +48,7 @@ static void draw_moment(struct tui_app *app, struct tui_grid *grid, struct tui_r
     tui_pager_begin(&o->pager, grid, rect);
     tui_pager_line(&o->pager, TUI_STYLE_STRONG, line);
     tui_inspect_rows(app->job, &o->moment, put_row, &o->pager);
-    tui_pager_end(&o->pager, "Enter: whom it waited for  n, p: calls  o: editor  Esc");
+    tui_pager_end(&o->pager, SAY_ENTER_WHOM_IT);
 }
 
 static int act_on_moment(struct tui_app *app, enum tui_action action)
@@ -73,11 +74,7 @@ static int act_on_moment(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_inspect = {
-    .title = "Inspect",
     .own_size = sizeof(struct own),
-    .about =
-        "What did this rank do at that time, in which call, from where, whom did it wait for, and what did that rank "
-        "do meanwhile?",
     .draw = draw_moment,
     .act = act_on_moment,
 };

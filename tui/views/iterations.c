@@ -1,5 +1,6 @@
 /* Iterations: ranks down, iterations of a loop across, and below them the longest iterations. */
 #include "tui/views/iterations.h"
+#include "tui/views/sentences_impl.h"
 
 #include <limits.h>
 
@@ -77,7 +78,7 @@ static void draw_iterations(struct tui_app *app, struct tui_grid *grid, struct t
 {
     struct tui_iterations *o = tui_iterations_of(app);
     if (!app->summary.iterations.levels || rect.w < TUI_ITERATIONS_LEFT + 2) {
-        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, "no loop that repeats at least 5 times, as far as was analysed");
+        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, SAY_NO_LOOP_THAT);
         return;
     }
     choose_level(app);
@@ -293,27 +294,9 @@ static void drop_iterations(void *own)
     tui_iteration_rows_free(&((struct tui_iterations *)own)->rows);
 }
 
-static const struct tui_term_help terms[] = {
-    {"iterations",
-     "of the loop that the program spends its time in, found by which places call after which; the first line says "
-     "how many, and which call ends one.  Up to it, then Enter: the loop inside; Esc: out again"},
-    {"longest", "whole time of the iteration, of the rank that it took longest on"},
-    {"cells",
-     "how much longer than usual a rank took: its time outside calls less the usual one, as share of the median "
-     "iteration; of several iterations or ranks the longest.  m: the whole time instead"},
-    {"means of", "in long runs not each iteration is kept: so many share a time, but for the longest ones"},
-    {"rank",
-     "where not all have a row: those that take longest, then nodes or blocks of ranks (Enter unfolds, Esc folds)"},
-    {"SLOWEST", "the longest iterations in view, and what took longer in them than it usually does, most of all"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_iterations = {
-    .title = "Iterations",
     .own_size = sizeof(struct tui_iterations),
     .drop = drop_iterations,
-    .about = "Which iterations took longer than the others, on which rank, and what differed?  Enter: that iteration "
-             "in the timeline.  + and -: fewer or more of them.",
-    .terms = terms,
     .shown = restore_range,
     .draw = draw_iterations,
     .act = act_on_iterations,

@@ -1,5 +1,6 @@
 /* Look of the Iterations screen. */
 #include "tui/views/iterations.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/widgets/plot.h"
 
 #include <inttypes.h>
@@ -84,10 +85,10 @@ static void append_late(const struct tui_app *app, size_t slow, char *out, size_
     if (loop->slow[slow].index != SIZE_MAX || isnan(late->own_ns))
         return;
     if ((double)late->own_ns - loop->own_ns >= too_long_ns / 2)
-        ana_append(out, size, &n, ": rank %s, about %s outside calls", TUI_RANK_NAME(app, late->index),
+        ana_append(out, size, &n, SAY_RANK_ABOUT_OUTSIDE, TUI_RANK_NAME(app, late->index),
                    ANA_SPOKEN((double)late->own_ns));
     else
-        ana_append(out, size, &n, ": inside calls, no rank was long outside them");
+        ana_append(out, size, &n, SAY_INSIDE_CALLS_NO);
 }
 
 static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -125,7 +126,7 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
                  ANA_SPOKEN((double)all->time_ns),
                  (double)all->time_ns / ana_iteration_base(loop, (double)all->time_ns));
     tui_iteration_row_name(app, rows, rows->cursor, name, sizeof name);
-    x = tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "; %s%s: %s outside calls, usual %s",
+    x = tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, SAY_OUTSIDE_CALLS_USUAL,
                  one             ? "rank "
                  : rows->by_host ? ""
                                  : "ranks ",
@@ -137,7 +138,7 @@ static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct 
 static void draw_legend(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%s (m)  ",
-                     tui_iterations_of(app)->look.whole_time ? "whole time" : "time outside calls");
+                     tui_iterations_of(app)->look.whole_time ? "whole time" : SAY_TIME_OUTSIDE_CALLS);
     x = tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "? unknown  \xc2\xb7 usual  ");
     for (int i = (int)(sizeof steps / sizeof *steps) - 1; i >= 0; i--) {
         enum tui_style style;

@@ -1,5 +1,6 @@
 /* Latency: how long each call takes, by the size of its message, and how the times are spread. */
 #include "tui/widgets/plot.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "tui/views/overview.h"
@@ -139,7 +140,7 @@ static void draw_message_sizes(const struct tui_app *app, struct tui_grid *grid,
     if (!of.count)
         return; /* the last line says so */
     drop_sizes(&of, rect.h > 2 ? (size_t)rect.h - 2 : 0);
-    tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, "messages, send begun to receive completed");
+    tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, SAY_MESSAGES_SEND_BEGUN);
     tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     int x = 0;
     for (int c = 0; c < COLUMNS && x + column[c].width < rect.w; c++) {
@@ -187,7 +188,7 @@ static void draw_histogram(struct tui_grid *grid, struct tui_rect rect, const st
 {
     int low, high, space = rect.h - 2;
     tui_put(grid, rect, 0, 0, TUI_STYLE_STRONG, "all sizes");
-    tui_put(grid, rect, 10, 0, TUI_STYLE_DIM, "calls by duration");
+    tui_put(grid, rect, 10, 0, TUI_STYLE_DIM, SAY_CALLS_BY_DURATION);
     tui_fill(grid, (struct tui_rect){rect.x, rect.y + 1, rect.w, 1}, TUI_STYLE_HEADER, ' ');
     tui_put_right(grid, rect, 7, 1, TUI_STYLE_HEADER, "from");
     tui_put_right(grid, rect, rect.w - 1, 1, TUI_STYLE_HEADER, "CALLS");
@@ -216,8 +217,7 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
     const struct ana_times *t = &app->summary.message_latency;
     char text[256];
     if (!t->count) {
-        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM,
-                app->all_time ? "messages: none seen at both ends yet" : "messages: none was completed in this window");
+        tui_put(grid, rect, 1, 0, TUI_STYLE_DIM, app->all_time ? SAY_MESSAGES_NONE_SEEN : SAY_MESSAGES_NONE_WAS);
         return;
     }
     snprintf(text, sizeof text, "%s messages: min %s  p50 %s  p99 %s", ANA_NUMBER(ANA_COUNT, (double)t->count, true),
@@ -231,7 +231,7 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
     if (x + tui_columns(text) <= rect.w)
         x = tui_put(grid, rect, x, 0, TUI_STYLE_DIM, text);
     if (app->summary.clock_violations) {
-        snprintf(text, sizeof text, "  %s arrive before they leave: clocks",
+        snprintf(text, sizeof text, SAY_ARRIVE_BEFORE_THEY,
                  ANA_NUMBER(ANA_COUNT, (double)app->summary.clock_violations, true));
         if (x + tui_columns(text) <= rect.w)
             tui_put(grid, rect, x, 0, TUI_STYLE_NOTABLE, text);
@@ -291,28 +291,9 @@ static int click_lower(struct tui_app *app, int x, int y)
     return tui_app_open(app, TUI_VIEW_MATRIX);
 }
 
-static const struct tui_term_help terms[] = {
-    {"BYTES",
-     "size class of a call, by its smallest size: 64 B holds 64 to 127 bytes, 1.02 kB 1024 to 2047 (the larger of "
-     "sent and received)"},
-    {"calls by duration",
-     "calls whose duration is at least that of the line and less than ten times that; <: all that are shorter"},
-    {"messages", "time of a message seen at both ends: from the begin of the send call to the end of the call that "
-                 "completed the receive, in job time; "
-                 "\xc2\xb1: the largest uncertainty between two ranks' clocks"},
-    {"RATE", "of messages by size (Tab): bytes / time from when both ends had begun to the end of the receive"},
-    {"BEST", "of messages by size (Tab): mean size / the shortest time of a message; bars: RATE / the largest BEST"},
-    {"LATE, by",
-     "of messages by size (Tab): those whose receiver waited in a call before the send began, and how long"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_latency = {
-    .title = "Latency",
-    .about = "How long do calls take, and which sizes are slow?  The call under the cursor is shown by size and as a "
-             "histogram.  Enter: where in the program it is made.  Tab: messages by size.",
     .table = &spec,
     .own_size = sizeof(struct own),
-    .terms = terms,
     .shared = tui_call_row,
     .moved = tui_call_follow,
     .draw = draw_latency,

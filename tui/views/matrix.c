@@ -1,5 +1,6 @@
 /* Matrix: a row a sender, a column a receiver; a cell is a pair of ranks or of blocks of ranks. */
 #include "tui/app/view.h"
+#include "tui/views/sentences_impl.h"
 #include "trace/timeline/state_at.h"
 #include "tui/views/matrix_blocks.h"
 
@@ -121,7 +122,7 @@ static void draw_pair(const struct tui_app *app, struct tui_grid *grid, struct t
     name_block(app, app->cursor_peer, to, sizeof to);
     int x = tui_putf(grid, rect, 1, 0, TUI_STYLE_STRONG, "%s \xe2\x86\x92 %s  ", from, to);
     if (!b || b->messages <= 0) {
-        tui_put(grid, rect, x, 0, TUI_STYLE_DIM, "no point-to-point messages");
+        tui_put(grid, rect, x, 0, TUI_STYLE_DIM, SAY_NO_POINT_TO);
         return;
     }
     tui_putf(grid, rect, x, 0, TUI_STYLE_NORMAL, "%s messages, %s, p50 %s, %s",
@@ -350,7 +351,7 @@ static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_r
     x = tui_putf(grid, rect, x + 3, 0, TUI_STYLE_NORMAL, "shade: %s (m%s)", measures[o->measure].name,
                  o->blocks.most > 1 ? "" : " changes it");
     if (o->blocks.most > 1 && x + 30 <= rect.w)
-        tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, "cells of %zux%zu ranks%s", o->blocks.most, o->blocks.most,
+        tui_putf(grid, rect, x + 2, 0, TUI_STYLE_DIM, SAY_CELLS_OF_RANKS, o->blocks.most, o->blocks.most,
                  o->blocks.nodes ? ", by node" : "");
     draw_axes(app, grid, rect);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
@@ -450,28 +451,9 @@ static void drop_own(void *data)
     tui_matrix_free(&o->blocks);
 }
 
-static const struct tui_term_help terms[] = {
-    {"cells",
-     "point-to-point messages only, by ranks of the world; a cell is a pair of ranks (its number where there is room, "
-     "else a shade, else half a cell), or a block of pairs when not all fit, whose edges are those of nodes (Enter "
-     "unfolds "
-     "it, Esc folds)"},
-    {"bytes, messages", "sent from the row's rank to the column's rank"},
-    {"mean size", "bytes / messages"},
-    {"latency p50",
-     "send begun to receive complete, half of the messages took no longer; of a block: the mean of its pairs, "
-     "weighted by messages; ? where no message was seen at both ends"},
-    {"B/s", "of the pair under the cursor: bytes / time from when both ends had begun to the end of the receive"},
-    {"shade", "value / the largest value in view, in powers of ten"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_matrix = {
-    .title = "Matrix",
     .own_size = sizeof(struct own),
     .drop = drop_own,
-    .about = "Who sends how much to whom?  Stencils show as diagonals, a hot rank as a cross.  Enter: the sender's "
-             "timeline.",
-    .terms = terms,
     .draw = draw_matrix,
     .act = act_on_matrix,
     .click = click_matrix,

@@ -1,5 +1,6 @@
 /* NCCL: its operations by communicator and size, with the times of their kernels. */
 #include "trace/gpu/device.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/view.h"
 #include "trace/util/hash.h"
 
@@ -86,9 +87,7 @@ static void draw_carried(const struct tui_app *app, struct tui_grid *grid, struc
 static void draw_nccl(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_rect table = rect, foot = {rect.x, rect.y + rect.h - 1, rect.w, 1};
-    const char *note = app->gpu.nccl_forgotten
-                           ? "this is too long ago: not all of NCCL's operations of this time are known any more"
-                           : app->gpu.why_not;
+    const char *note = app->gpu.nccl_forgotten ? SAY_THIS_IS_TOO : app->gpu.why_not;
     if (note[0] && rect.h > 3) {
         table.h--;
         tui_put(grid, foot, 1, 0, TUI_STYLE_NOTABLE, note);
@@ -114,8 +113,6 @@ static int act_on_nccl(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_nccl = {
-    .title = "NCCL",
-    .about = "How fast is NCCL, on which communicator and at which size, and who waits in it?  Enter: the GPUs.",
     .table = &spec,
     .draw = draw_nccl,
     .act = act_on_nccl,

@@ -1,4 +1,5 @@
 #include "tui/views/timeline.h"
+#include "tui/views/sentences_impl.h"
 
 enum { MOST = 5, AROUND = 2 /* lines: the title, the slowest messages */ };
 
@@ -24,9 +25,8 @@ static void draw_title(const struct tui_app *app, struct tui_grid *grid, struct 
         messages += s->ranks[i].sent_messages;
         bytes += s->ranks[i].sent;
     }
-    snprintf(more, sizeof more, "calls %s  messages %s  %s   (Tab: this list)",
-             ANA_NUMBER(ANA_COUNT, (double)calls, true), ANA_NUMBER(ANA_COUNT, (double)messages, true),
-             ANA_NUMBER(ANA_BYTES, (double)bytes, true));
+    snprintf(more, sizeof more, SAY_WINDOW_TOTALS, ANA_NUMBER(ANA_COUNT, (double)calls, true),
+             ANA_NUMBER(ANA_COUNT, (double)messages, true), ANA_NUMBER(ANA_BYTES, (double)bytes, true));
     char count[48] = "nothing stands";
     if (s->outlier_count)
         snprintf(count, sizeof count, "%zu thing%s stand%s", s->outlier_count, s->outlier_count == 1 ? "" : "s",

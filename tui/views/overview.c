@@ -1,5 +1,6 @@
 /* Overview: rates and efficiencies, the calls that take the time, and which rank the others wait for. */
 #include "tui/widgets/plot.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "tui/views/overview.h"
@@ -106,14 +107,14 @@ static void draw_efficiencies(const struct tui_app *app, struct tui_grid *grid, 
     char lost[ANA_TEXT], line[160];
     ana_number(text, sizeof text, ANA_SHARE, app->info.overhead_share, true);
     ana_number(lost, sizeof lost, ANA_COUNT, (double)app->info.lost_records, true);
-    snprintf(line, sizeof line, "hpctop costs %s, lost %s records", text, lost);
+    snprintf(line, sizeof line, SAY_HPCTOP_COSTS_LOST, text, lost);
     if (tui_columns(line) > rect.w)
-        snprintf(line, sizeof line, "costs %s, lost %s records", text, lost);
+        snprintf(line, sizeof line, SAY_COSTS_LOST_RECORDS, text, lost);
     if (app->info.recycled_records && rect.w > 50)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %s overwritten",
                  ANA_NUMBER(ANA_COUNT, (double)app->info.recycled_records, true));
     if (app->info.unknown_requests && rect.w > 70)
-        snprintf(line + strlen(line), sizeof line - strlen(line), ", %s requests not followed",
+        snprintf(line + strlen(line), sizeof line - strlen(line), SAY_REQUESTS_NOT_FOLLOWED,
                  ANA_NUMBER(ANA_COUNT, (double)app->info.unknown_requests, true));
     tui_put(grid, rect, 0, factors,
             app->info.lost_records || app->info.unknown_requests ? TUI_STYLE_NOTABLE : TUI_STYLE_DIM, line);
@@ -155,10 +156,10 @@ static void draw_strip(struct tui_app *app, struct tui_grid *grid, struct tui_re
     if (x + 44 > rect.w)
         x = STRIP, y = 1;
     if (worst == SIZE_MAX)
-        tui_put(grid, rect, x, y, TUI_STYLE_DIM, "time that others lost waiting for each rank");
+        tui_put(grid, rect, x, y, TUI_STYLE_DIM, SAY_TIME_THAT_OTHERS);
     else
-        tui_putf(grid, rect, x, y, TUI_STYLE_NORMAL, "others lost %s waiting for rank %s",
-                 ANA_NUMBER(ANA_NS, most, true), TUI_RANK_NAME(app, worst));
+        tui_putf(grid, rect, x, y, TUI_STYLE_NORMAL, SAY_OTHERS_LOST_WAITING, ANA_NUMBER(ANA_NS, most, true),
+                 TUI_RANK_NAME(app, worst));
 }
 
 /* ---- the account of time ---------------------------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static void draw_overview(struct tui_app *app, struct tui_grid *grid, struct tui
         draw_strip(app, grid, out[2]);
     if (warning && out[3].h)
         tui_putf(grid, out[3], 1, 0, TUI_STYLE_NOTABLE, "warning: %s%s", warning,
-                 ana_job_warning(app->job, 1) ? " (and more: hpctop report)" : "");
+                 ana_job_warning(app->job, 1) ? SAY_AND_MORE_HPCTOP : "");
 }
 
 static int act_on_call(struct tui_app *app, enum tui_action action)
@@ -299,28 +300,10 @@ static void drop_own(void *data)
     tui_glance_free(&((struct own *)data)->glance);
 }
 
-static const struct tui_term_help terms[] = {
-    {"sent, recv, calls",
-     "of all ranks in view: sums / time in view; 1s: of the last second while a job runs and all of it is in view; "
-     "beside it over time"},
-    {"in MPI", "time inside MPI / time, from the end of MPI_Init to MPI_Finalize, all ranks in view"},
-    {"parallel eff.", "load balance x communication x processor: the share of the time that all ranks computed (POP)"},
-    {"load balance", "mean over ranks of time outside MPI / the largest of it"},
-    {"communication", "largest time outside MPI of any rank / elapsed time"},
-    {"processor", "time on a processor / time outside calls; no line where the kernel did not count it"},
-    {"hpctop costs", "the recorder's own time in the rank that it cost most / elapsed time"},
-    {"TIME, below", "time of all ranks by account / all of it"},
-    {"RANKS", "one cell a rank (or block of ranks): time that others lost waiting for it; a click leads there"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_overview = {
-    .title = "Overview",
     .own_size = sizeof(struct own),
     .drop = drop_own,
-    .about = "What is the matter?  The answer on the second line, then how fast the job goes and where its time goes.  "
-             "Enter: who came last in this call, or where in the program it is made.",
     .table = &spec,
-    .terms = terms,
     .shared = tui_call_row,
     .moved = tui_call_follow,
     .draw = draw_overview,

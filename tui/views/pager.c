@@ -1,4 +1,5 @@
 #include "tui/views/pager.h"
+#include "tui/views/sentences_impl.h"
 
 void tui_pager_begin(struct tui_pager *pager, struct tui_grid *grid, struct tui_rect rect)
 {
@@ -19,8 +20,8 @@ void tui_pager_line(void *to, enum tui_style style, const char *text)
 void tui_pager_end(struct tui_pager *pager, const char *keys)
 {
     if (pager->count > pager->page)
-        tui_putf(pager->grid, pager->rect, 1, pager->rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu; %s",
-                 pager->top + 1, pager->top + pager->page, pager->count, keys);
+        tui_putf(pager->grid, pager->rect, 1, pager->rect.h - 1, TUI_STYLE_DIM, SAY_LINES_TO_OF, pager->top + 1,
+                 pager->top + pager->page, pager->count, keys);
     else
         tui_put(pager->grid, pager->rect, 1, pager->rect.h - 1, TUI_STYLE_DIM, keys);
 }

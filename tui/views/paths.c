@@ -239,11 +239,6 @@ static void drop_own(void *data)
 }
 
 const struct tui_view tui_view_paths = {
-    .title = "Call paths",
-    .about =
-        "Where in the program does the time of calls go, from the outermost caller on?  Enter unfolds a row, u all "
-        "below it; of a call: the timeline of a rank that makes it.  The line below the tree: the column sorted "
-        "by (s), by rank.  t: the places that call.",
     .table = &spec,
     .own_size = sizeof(struct own),
     .drop = drop_own,

@@ -1,5 +1,6 @@
 /* The price list: a line for each thing that could be mended. */
 #include "tui/views/prices.h"
+#include "tui/views/sentences_impl.h"
 #include "trace/util/trouble.h"
 #include "tui/views/iterations.h"
 
@@ -65,7 +66,7 @@ int tui_draw_prices(const struct tui_app *app, struct tui_grid *grid, struct tui
     if (of_line)
         ana_reason_words(&app->summary.prices[chosen - 1].reason, words, sizeof words);
     if (words[0] && used + (slow != NULL) < rect.h)
-        tui_putf(grid, rect, 1, used + (slow != NULL), TUI_STYLE_LABEL, "why it takes longer: %s", words);
+        tui_putf(grid, rect, 1, used + (slow != NULL), TUI_STYLE_LABEL, SAY_WHY_IT_TAKES, words);
     int more = words[0] != 0;
     if (slow) {
         enum tui_style style = tui_begin_line(grid, rect, used, TUI_STYLE_NORMAL, chosen == used);

@@ -1,5 +1,6 @@
 /* Ranks: what each does now, since when, how fast, how late. */
 #include "tui/app/view.h"
+#include "tui/views/sentences_impl.h"
 #include "trace/util/rows.h"
 
 #include <string.h>
@@ -254,9 +255,9 @@ static void draw_row_words(const struct tui_app *app, const struct tui_row *row,
         return;
     if (!row->is_rank) {
         char place[80];
-        tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "%zu ranks on %s%s; Enter %s them, b: rows by %s", row->count,
+        tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, SAY_RANKS_OF_GROUP, row->count,
                  tui_tree_place(app, row, place, sizeof place),
-                 app->tree.by == TUI_BY_BEHAVIOUR ? " that behave alike" : "", row->open ? "folds" : "unfolds",
+                 app->tree.by == TUI_BY_BEHAVIOUR ? SAY_THAT_BEHAVE_ALIKE : "", row->open ? "folds" : "unfolds",
                  app->tree.by == TUI_BY_BEHAVIOUR ? "node" : "rank");
         return;
     }
@@ -271,7 +272,7 @@ static void draw_row_words(const struct tui_app *app, const struct tui_row *row,
         ana_spoken(since, sizeof since, (double)(r->inside ? r->inside_ns : r->gpu_ns));
     else
         snprintf(call, sizeof call, "%s", r->state == ANA_RANK_RUN ? "outside MPI" : ana_rank_state_name(r->state));
-    tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, "rank %s, pid %u on %s: %s%s%s%s", TUI_RANK_NAME(app, index), r->pid,
+    tui_putf(grid, rect, 1, 0, TUI_STYLE_NORMAL, SAY_RANK_PID_ON, TUI_RANK_NAME(app, index), r->pid,
              r->host ? r->host : "?", r->inside ? "in " : "", call, *since ? " for " : "", since);
 }
 
@@ -351,21 +352,11 @@ static int act_on_row(struct tui_app *app, enum tui_action action)
     return tui_app_open(app, TUI_VIEW_TIMELINE);
 }
 
-static const struct tui_term_help terms[] = {
-    {"x125, +9874",
-     "a row of so many ranks that are alike, and of all others: the means of their numbers, of CAUSED the "
-     "sum; Enter opens it"},
-    {NULL, NULL}};
-
 const struct tui_view tui_view_ranks = {
-    .title = "Ranks",
     .own_size = sizeof(struct own),
-    .about = "What does each rank do now, since when, how much does it move, and who is late?  Enter: its timeline, or "
-             "the ranks of a group.",
     .table = &spec,
     .sort = choose_sort,
     .update = update_rows,
-    .terms = terms,
     .shared = find_cursor_row,
     .moved = follow_row,
     .draw = draw_ranks,

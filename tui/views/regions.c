@@ -1,8 +1,7 @@
 /* Regions: the program's own, as its source names them. */
 #include "trace/util/hash.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/view.h"
-
-#include <inttypes.h>
 
 static uint64_t identify_region(const void *data, const void *row)
 {
@@ -44,11 +43,10 @@ static void draw_regions(struct tui_app *app, struct tui_grid *grid, struct tui_
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
     tui_table_draw(&app->table[TUI_VIEW_REGIONS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1});
     if (!app->summary.region_count)
-        tui_put(grid, line, 1, 0, TUI_STYLE_DIM,
-                "the program names no regions (hpctop.h, NVTX, MPI_Pcontrol; Tab: calls)");
+        tui_put(grid, line, 1, 0, TUI_STYLE_DIM, SAY_THE_PROGRAM_NAMES);
     else if (app->summary.region_unmatched)
-        tui_putf(grid, line, 1, 0, TUI_STYLE_NOTABLE, "%" PRIu64 " ends were of regions that were not open",
-                 app->summary.region_unmatched);
+        tui_putf(grid, line, 1, 0, TUI_STYLE_NOTABLE, SAY_UNMATCHED_ENDS,
+                 (unsigned long long)app->summary.region_unmatched);
 }
 
 /* Enter: what threads do between calls in that region. */
@@ -65,9 +63,6 @@ static int act_on_region(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_regions = {
-    .title = "Regions",
-    .about = "How long is each rank in the regions that the program's source names?  Enter: what threads do between "
-             "calls in that region.  Tab: the places that call.",
     .table = &spec,
     .draw = draw_regions,
     .act = act_on_region,

@@ -1,4 +1,5 @@
 #include "tui/views/samples.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/output/sampled.h"
 #include "tui/views/pager.h"
 
@@ -33,7 +34,7 @@ static void draw_samples(struct tui_app *app, struct tui_grid *grid, struct tui_
     put_line(o, TUI_STYLE_LABEL, o->segment);
     if (o->sides.count)
         tui_sampled_lines(&o->samples, &o->sides, put_line, o);
-    tui_pager_end(&o->pager, "Enter: sample again  Esc");
+    tui_pager_end(&o->pager, SAY_ENTER_SAMPLE_AGAIN);
 }
 
 static int act_on_samples(struct tui_app *app, enum tui_action action)
@@ -72,10 +73,7 @@ int tui_view_samples_open(struct tui_app *app, const struct ana_segment_stat *se
 }
 
 const struct tui_view tui_view_samples = {
-    .title = "Samples",
     .own_size = sizeof(struct own),
-    .about = "In which function and line is the rank that takes longest, more often than a rank that is not late?  "
-             "Sampled 20 times a second for 5 s, from outside.",
     .draw = draw_samples,
     .act = act_on_samples,
 };

@@ -1,5 +1,6 @@
 /* Segments: work of threads between two places that call, time inside local calls, and their cost to other ranks. */
 #include "tui/views/samples.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/view.h"
 #include "trace/headline/headline.h"
 #include "tui/widgets/plot.h"
@@ -77,13 +78,12 @@ static void draw_segments(struct tui_app *app, struct tui_grid *grid, struct tui
         ana_reason_words(ana_segment_reason(segment, ana_job_info(app->job).ranks), why, sizeof why);
         tui_putf(grid, line, 1, 0, TUI_STYLE_NORMAL, "%s%s%s", words, why[0] ? "  " : "", why);
         const bool samples = tui_view_samples_may_open(app, segment);
-        tui_putf(grid, line, 1, 1, TUI_STYLE_NORMAL, "longest: rank %s, %s at %s%s%s",
-                 TUI_RANK_NAME(app, segment->longest_index), ANA_SPOKEN((double)segment->longest_ns),
-                 ANA_SPOKEN((double)segment->longest_at_ns), samples ? "   Enter: samples of rank " : " (Enter)",
-                 samples ? TUI_RANK_NAME(app, segment->worst_index) : "");
+        tui_putf(grid, line, 1, 1, TUI_STYLE_NORMAL, SAY_LONGEST_RANK_AT, TUI_RANK_NAME(app, segment->longest_index),
+                 ANA_SPOKEN((double)segment->longest_ns), ANA_SPOKEN((double)segment->longest_at_ns),
+                 samples ? SAY_ENTER_SAMPLES_OF : " (Enter)", samples ? TUI_RANK_NAME(app, segment->worst_index) : "");
         return;
     }
-    tui_put(grid, line, 1, 0, TUI_STYLE_DIM, "no two calls of a thread so far (Tab: calls)");
+    tui_put(grid, line, 1, 0, TUI_STYLE_DIM, SAY_NO_TWO_CALLS);
 }
 
 /* Samples the rank that takes longest, while it runs here; else shows the longest one in the timeline, with as much
@@ -109,11 +109,6 @@ static int act_on_segment(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_segments = {
-    .title = "Between calls",
-    .about =
-        "What do threads do between two calls, or inside local ones, which rank takes longer than the others, and how "
-        "long do others wait because of it?  Enter: samples of the slowest rank while it runs on this host, else the "
-        "longest in the timeline (e: its calls).  Tab: the program's own regions, or the places that call.",
     .table = &spec,
     .draw = draw_segments,
     .act = act_on_segment,

@@ -1,4 +1,5 @@
 #include "tui/views/timeline.h"
+#include "tui/views/sentences_impl.h"
 #include "trace/util/sort.h"
 
 enum { MOST = 64, LEAST_PART = 100 }; /* most entries in the list; a smaller part of the longest is not listed */
@@ -66,7 +67,7 @@ void tui_slowest_show(struct tui_app *app, struct slow_place *place, int step)
     place->of = app->summaries;
     place->at = place->at > n ? 1 : place->at < 1 ? n : place->at;
     if (!n) {
-        snprintf(app->message, sizeof app->message, "nothing is known to be slow here");
+        snprintf(app->message, sizeof app->message, SAY_NOTHING_IS_KNOWN_TO);
         return;
     }
     const struct slow_instant *at = &slow[place->at - 1];

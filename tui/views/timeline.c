@@ -1,5 +1,6 @@
 /* Timeline: a row a rank, a cell a piece of time in the colour of what took most of it. */
 #include "tui/app/axis.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/app/words.h"
 #include "tui/views/timeline.h"
 #include "trace/job/window.h"
@@ -160,9 +161,9 @@ static void draw_foot(const struct tui_app *app, struct tui_grid *grid, struct t
     int x = seen & shaded ? tui_timeline_shades(app, &own(app)->rows, grid, foot) + 2 : 1;
     x = draw_legend(grid, foot, x, seen & ~shaded);
     if (lines && lines < own(app)->arrows.all)
-        snprintf(text, sizeof text, "lines: %zu of %zu messages", lines, own(app)->arrows.all);
+        snprintf(text, sizeof text, SAY_LINES_OF_MESSAGES, lines, own(app)->arrows.all);
     else if (seen == shaded)
-        snprintf(text, sizeof text, "%s", own(app)->rows.many ? "Enter opens  b: rows  m: shades" : "m: shades");
+        snprintf(text, sizeof text, "%s", own(app)->rows.many ? SAY_KEYS_OF_ROWS : "m: shades");
     if (x + tui_columns(text) <= foot.w)
         tui_put_right(grid, foot, foot.w - 1, 0, TUI_STYLE_DIM, text);
 }
@@ -232,10 +233,10 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
         tui_slowest_draw(app, &o->slow, grid, rest);
     if (!seen) /* missing data would look like idle ranks if nothing were said */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
-                app->summary.counters_only                               ? "not read yet"
-                : !tui_app_ended(app) && begin >= tui_app_known_end(app) ? "not analysed yet"
-                : app->filter_words[0]                                   ? "nothing of what is chosen"
-                                                                         : "nothing was recorded");
+                app->summary.counters_only                               ? SAY_NOT_READ_YET
+                : !tui_app_ended(app) && begin >= tui_app_known_end(app) ? SAY_NOT_ANALYSED_YET
+                : app->filter_words[0]                                   ? SAY_NOTHING_OF_WHAT
+                                                                         : SAY_NOTHING_WAS_RECORDED);
     if (o->below > WORDS)
         seen |= tui_timeline_strip(app, &o->rows, grid, (struct tui_rect){o->drawn.x, foot.y - WORDS, o->drawn.w, 1});
     draw_foot(app, grid, foot, seen, lines);
@@ -292,7 +293,7 @@ static int jump_to_other_end(struct tui_app *app)
 {
     struct ana_state_at state;
     if (!read_state(app, &state) || !state.has_other_end) {
-        snprintf(app->message, sizeof app->message, "no message under the cursor whose other end was seen");
+        snprintf(app->message, sizeof app->message, SAY_NO_MESSAGE_UNDER);
         return TUI_REDRAW;
     }
     tui_tree_reveal(app, state.other_index);
@@ -443,30 +444,6 @@ static int drag_timeline(struct tui_app *app, int x, int y, int to_x, int to_y)
     return TUI_REDRAW;
 }
 
-static const struct tui_term_help terms[] = {
-    {"cells", "what took most of the cell's time in that rank; of several ranks, or where that would be computing "
-              "everywhere, the share of their time that they wait (m: that "
-              "they are in MPI, or what took most)"},
-    {"rows",
-     "of more ranks than fit: who behaves alike is one row, x125: so many ranks, +9874: all others, and the most that "
-     "one of them waits; ! stands out; Enter opens, Esc closes, b: by node, by rank.  Alike: waiting, MPI, I/O and "
-     "NCCL take shares of time that differ by 5 points at most, in the same state"},
-    {"WAITS, CAUSED", "share of their time that they waited for others; how long others waited for them, together"},
-    {"waiting", "time lost inside MPI because another rank was late: shown when it is most of the cell's time in MPI"},
-    {"IN THIS WINDOW",
-     "who was late, when the worst of it began, and what it cost the others: at least 0.5 % of all ranks' "
-     "time in the window, or 10 % of its length at once; below it the slowest messages, from when they were "
-     "waited for or sent until they were received"},
-    {"lines", "messages from send to receive: the slowest of each pair of ranks in each 8 columns, and all that the "
-              "cursor's rank sends or receives in its column"},
-    {"iter, region",
-     "of the cursor's rank, where they are not too many: its iterations, and the program's own regions"},
-    {"run", "while the job runs: the whole run below its last minute (z: in its place) or the window, which is between "
-            "the brackets"},
-    {"dragging", "with the mouse, from one time to another: the window between; all screens show it alone"},
-    {"lines below", "the call under the cursor (or the last one before it), with its message or collective"},
-    {NULL, NULL}};
-
 static void drop_own(void *data)
 {
     struct own *o = data;
@@ -475,13 +452,8 @@ static void drop_own(void *data)
 }
 
 const struct tui_view tui_view_timeline = {
-    .title = "Timeline",
     .own_size = sizeof(struct own),
     .drop = drop_own,
-    .about = "What did each rank spend its time on?  + and - zoom at the cursor, from hours to a microsecond.  Enter: "
-             "the call "
-             "under the cursor.",
-    .terms = terms,
     .draw = draw_timeline,
     .act = act_on_timeline,
     .click = click_timeline,

@@ -1,4 +1,5 @@
 #include "tui/views/timeline.h"
+#include "tui/views/sentences_impl.h"
 
 bool tui_drag_columns(struct tui_rect area, int x, int y, int to_x, int *first, int *last)
 {
@@ -20,7 +21,7 @@ bool tui_drag_draw(const struct tui_app *app, struct tui_grid *grid, struct tui_
         return false;
     double cell = (double)(end_ns - begin_ns) / area.w;
     tui_fill(grid, (struct tui_rect){area.x + first, area.y - 1, last - first + 1, 1}, TUI_STYLE_CURSOR, 0);
-    tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, "the window, once the button is let go:");
+    tui_put(grid, foot, 1, 0, TUI_STYLE_STRONG, SAY_THE_WINDOW_ONCE);
     foot.y++;
     tui_putf(grid, foot, 1, 0, TUI_STYLE_NORMAL, "%s from %s", ANA_SPOKEN((last + 1 - first) * cell),
              ANA_SPOKEN((double)begin_ns + first * cell));

@@ -1,4 +1,5 @@
 #include "tui/views/timeline.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/widgets/plot.h"
 #include "trace/util/rows.h"
 
@@ -324,13 +325,12 @@ void tui_timeline_words(const struct tui_app *app, const struct timeline_rows *r
         return;
     const struct ana_timeline_cell *cell = cells_of(rows, line - rows->key.top) + column;
     snprintf(first, first_size, "%zu ranks on %s%s", row->count, tui_tree_place(app, row, place, sizeof place),
-             app->tree.by == TUI_BY_BEHAVIOUR && row->level == 0 ? " that behave alike" : "");
+             app->tree.by == TUI_BY_BEHAVIOUR && row->level == 0 ? SAY_THAT_BEHAVE_ALIKE : "");
     if (isnan(share_of(cell, TUI_HEAT_MPI)))
-        snprintf(second, second_size, "nothing is known of this time");
+        snprintf(second, second_size, SAY_NOTHING_IS_KNOWN_OF);
     else
         snprintf(
-            second, second_size, "here: %s waiting, %s in MPI besides, %s computing",
-            ANA_NUMBER(ANA_SHARE, cell->waiting, false),
+            second, second_size, SAY_HERE_SHARES, ANA_NUMBER(ANA_SHARE, cell->waiting, false),
             ANA_NUMBER(ANA_SHARE, fmax(0, 1 - (double)cell->share[TRC_CAT_COMPUTE] - (double)cell->waiting), false),
             ANA_NUMBER(ANA_SHARE, cell->share[TRC_CAT_COMPUTE], false));
 }

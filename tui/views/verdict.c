@@ -1,5 +1,6 @@
 /* Why: the trouble, the part of each rank in it, the evidence, and where to look next. */
 #include "tui/views/pager.h"
+#include "tui/views/sentences_impl.h"
 #include "tui/views/prices.h"
 
 struct own {
@@ -22,19 +23,6 @@ static const struct tui_column columns[] = {
                        "place in the program that made that call; the stack's place where one was taken"),
                12, TUI_ASCENDING | TUI_STRETCH, NULL},
     [COUNT] = {TUI_OWN("RANKS", ANA_COUNT, "how many ranks that is"), 6, 0, NULL},
-};
-
-static const struct tui_term_help terms[] = {
-    {"WHAT TO MEND",
-     "what the run would be shorter if these ranks took as long as the others there (in turn: as usual; alone: as "
-     "other work after the same call); calls at most, if they took no time"},
-    {"ON THE PATH", "share of the critical path: the chain of segments and calls that the run time consists of"},
-    {"WHY", "what the verdict rests on"},
-    {"THEY PART", "where the stacks of the ranks part, from the outermost frame: the fewest ranks first"},
-    {"LOOK NEXT", "where the cause is likely to be found"},
-    {"CERTAINTY", "proven: by MPI's rules these ranks cannot go on; likely: nothing has moved for long; possible: it "
-                  "may still go on"},
-    {NULL, NULL},
 };
 
 static size_t count_groups(const void *data)
@@ -122,8 +110,8 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     for (size_t i = 0; i < v->divergences && p.rect.h > 2; i++)
         tui_wrap(i ? "" : "THEY PART", INDENT, v->divergence[i], rect.w, put_line, &p);
     if (shows_groups(app))
-        tui_putf(grid, p.rect, 1, 1, TUI_STYLE_DIM, "Enter: stacks and last calls of a rank%s",
-                 tui_app_offers(app, TUI_VIEW_HOROVOD) ? "; again: Horovod's tensors" : "");
+        tui_putf(grid, p.rect, 1, 1, TUI_STYLE_DIM, SAY_ENTER_STACKS_AND,
+                 tui_app_offers(app, TUI_VIEW_HOROVOD) ? SAY_AGAIN_HOROVOD : "");
 }
 
 /* Stacks may be long: PgUp and PgDn scroll them, and the last line says so. */
@@ -144,8 +132,8 @@ static void draw_rank_detail(struct tui_app *app, struct tui_grid *grid, struct 
         tui_put(grid, rect, 1, (int)i, *text == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, text);
     }
     if (cut)
-        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, "lines %zu to %zu of %zu (PgUp, PgDn)", o->detail_top + 1,
-                 o->detail_top + page, n);
+        tui_putf(grid, rect, 1, rect.h - 1, TUI_STYLE_DIM, SAY_LINES_BY_PAGES, o->detail_top + 1, o->detail_top + page,
+                 n);
 }
 
 static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
@@ -153,7 +141,7 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
     int wanted = (int)app->verdict->groups + 1, most = rect.h / 2;
     int height = wanted < most ? wanted : most;
     if (app->verdict->state == ANA_VERDICT_HEALTHY && app->info.state != ANA_FINISHED) {
-        tui_put(grid, rect, 1, 0, TUI_STYLE_FINE, "Nobody is stuck.");
+        tui_put(grid, rect, 1, 0, TUI_STYLE_FINE, SAY_NOBODY_IS_STUCK);
         rect = tui_below(rect, 2);
     }
     int lines = count_prices(app), least = shows_groups(app) ? 0 : 1;
@@ -220,13 +208,8 @@ static int act_on_group(struct tui_app *app, enum tui_action action)
 }
 
 const struct tui_view tui_view_verdict = {
-    .title = "Why",
     .own_size = sizeof(struct own),
-    .about = "What is the matter, who is to blame, and how is that known?  The first screen of a job that hangs or has "
-             "broken.  Enter: stacks and last calls of a rank, and once more: its timeline, or Horovod's tensors where "
-             "there are some; on a line of what to mend: what it tells of.",
     .table = &spec,
-    .terms = terms,
     .moved = follow_group,
     .draw = draw_verdict,
     .act = act_on_group,

@@ -30,23 +30,26 @@ static void every_view(void)
 {
     for (int v = 0; v < TUI_VIEWS; v++) {
         const struct tui_view *view = tui_views[v];
-        CHECK(tui_key_action((enum tui_view_id)v, 'q') == TUI_ACTION_QUIT, "q quits: %s", view->title);
-        CHECK(tui_key_action((enum tui_view_id)v, TUI_KEY_F10) == TUI_ACTION_QUIT, "F10 quits: %s", view->title);
-        CHECK(tui_key_action((enum tui_view_id)v, '?') == TUI_ACTION_HELP, "? helps: %s", view->title);
-        CHECK(tui_key_action((enum tui_view_id)v, TUI_KEY_F1) == TUI_ACTION_HELP, "F1 helps: %s", view->title);
+        CHECK(tui_key_action((enum tui_view_id)v, 'q') == TUI_ACTION_QUIT, "q quits: %s", tui_view_words[v].title);
+        CHECK(tui_key_action((enum tui_view_id)v, TUI_KEY_F10) == TUI_ACTION_QUIT, "F10 quits: %s",
+              tui_view_words[v].title);
+        CHECK(tui_key_action((enum tui_view_id)v, '?') == TUI_ACTION_HELP, "? helps: %s", tui_view_words[v].title);
+        CHECK(tui_key_action((enum tui_view_id)v, TUI_KEY_F1) == TUI_ACTION_HELP, "F1 helps: %s",
+              tui_view_words[v].title);
         CHECK(tui_key_action((enum tui_view_id)v, 0x2603) == TUI_ACTION_NONE, "a snowman does nothing: %s",
-              view->title);
-        CHECK(view->about && view->draw, "a view says what it is about: %s", view->title);
+              tui_view_words[v].title);
+        CHECK(tui_view_words[v].about && view->draw, "a view says what it is about: %s", tui_view_words[v].title);
         if (v < 10 && v != TUI_VIEW_HELP) /* 0 is the tenth */
             CHECK((int)tui_key_action(TUI_VIEW_HELP, '0' + (v + 1) % 10) == (int)TUI_ACTION_VIEW_OVERVIEW + v,
-                  "digits in the order of the views: %s", view->title);
+                  "digits in the order of the views: %s", tui_view_words[v].title);
         for (int c = 0; view->table && c < view->table->column_count; c++) {
             CHECK(view->table->columns[c].metric->help && view->table->columns[c].metric->help[0],
                   "a column without help: %s", view->table->columns[c].metric->title);
             CHECK(tui_columns(view->table->columns[c].metric->title) <= view->table->columns[c].width,
                   "a title wider than its column: %s", view->table->columns[c].metric->title);
         }
-        CHECK(!view->table || view->table->column_count <= TUI_TABLE_COLUMNS, "too many columns: %s", view->title);
+        CHECK(!view->table || view->table->column_count <= TUI_TABLE_COLUMNS, "too many columns: %s",
+              tui_view_words[v].title);
     }
 }
 

@@ -1,0 +1,5 @@
+/* Sentences of this folder; private to it. */
+#pragma once
+
+#define SAY(name, text) __attribute__((unused)) static const char SAY_##name[] = text;
+#include "tui/output/sentences.def"
