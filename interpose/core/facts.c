@@ -49,6 +49,8 @@ static void write_settings(void)
                                          "NCCL_",
                                          "UCX_",
                                          "OMPI_MCA_",
+                                         "OMPI_COMM_WORLD_SIZE=",
+                                         "PMI_SIZE=",
                                          "PMIX_MCA_",
                                          "I_MPI_",
                                          "MPICH_",

@@ -60,10 +60,23 @@ def alone():
     r = subprocess.run(["mpirun", "-n", "3", os.path.abspath("alone")], env=environment("alone.d", True), stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     code, v = verdict("alone.d")
-    good = code == 1 and v and v["state"] == "unknown" and v["summary"].startswith("3 jobs of one rank each: the launcher does not fit")
-    check("alone: launcher and MPI that do not fit", r.returncode == 0 and good, (r, code, v))
+    def good():
+        code, v = verdict("alone.d")
+        said = v and re.match(r"3 jobs of one rank each: the launcher does not fit this MPI library \(MPICH \S+\), it is mpirun of Open MPI$", v["summary"])
+        return code == 1 and said and v["state"] == "unknown"
+    check("alone: launcher and MPI that do not fit", r.returncode == 0 and good(), (r, verdict("alone.d")))
     r = hpctop("report", "--all", "alone.d")
     check("alone: the report says so first", "3 jobs of one rank each" in r.out.split("\n\n")[1], r.out[:500])
+    check("alone: each process has a name of its own", not re.search(r"ranks 0, 0", hpctop("verdict", "alone.d").out), hpctop("verdict", "alone.d").out)
+    shutil.rmtree("alone.d")
+    with open("aborts.c", "w") as f:
+        f.write("#include <mpi.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(void) {\n    MPI_Init(0, 0);\n"
+                "    while (system(\"touch inited.$PPID; test $(ls | grep -c ^inited) -ge 3\")) usleep(10000);\n"
+                "    return MPI_Abort(MPI_COMM_WORLD, 1);\n}\n")
+    subprocess.run(["mpicc.mpich", "-o", "aborts", "aborts.c"], check=True)
+    subprocess.run(["mpirun", "-n", "3", os.path.abspath("aborts")], env=environment("alone.d", True), stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    check("alone: it precedes the end", good(), verdict("alone.d"))
 
 
 LAST = 25400  # bytes: some events are left, and a part of the live page

@@ -383,6 +383,10 @@ static bool fill_constants(struct ana_members *members)
         const struct trc_head *head = trc_head(p->rank.file);
         p->rank.runtime = head->runtime;
         p->rank.image = head->container;
+        const bool same = i && p->rank.world == p[-1].rank.world && p->rank.rank == p[-1].rank.rank;
+        p->rank.shared = same;
+        if (same)
+            p[-1].rank.shared = true;
         if (i == 0 || p->rank.world != p[-1].rank.world)
             members->world_size += head->world_size > 0 ? (size_t)head->world_size : 0;
     }

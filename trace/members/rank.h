@@ -20,6 +20,7 @@ enum ana_rank_state {
 struct ana_rank {
     int32_t rank;   /* rank in its MPI_COMM_WORLD */
     uint32_t world; /* 0 = the first; spawned worlds 1, 2 ... */
+    bool shared;    /* another process has the same rank: the pid names it */
     struct trc_file *file;
     const char *host;
     uint32_t host_index;         /* number of that in ana_job_info.host */
@@ -46,5 +47,5 @@ struct ana_rank {
 /* Returns the id of a rank for ana_ranges_add and ana_label_of. */
 static inline struct ana_rank_id ana_rank_id(const struct ana_rank *rank)
 {
-    return (struct ana_rank_id){rank->world, rank->rank, rank->pid};
+    return (struct ana_rank_id){rank->world, rank->shared ? -1 : rank->rank, rank->pid};
 }

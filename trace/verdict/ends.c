@@ -211,6 +211,15 @@ static bool has_met_others(const struct trc_file *file)
     return false;
 }
 
+/* Returns the launcher by its variables, where it is of another MPI than the library; NULL. */
+static const char *other_launcher(const struct ana_case *c)
+{
+    const bool open_mpi = strncmp(c->members->mpi, "Open MPI", 8) == 0;
+    if (trc_fact(ana_case_file(c, 0), "env.OMPI_COMM_WORLD_SIZE"))
+        return open_mpi ? NULL : "mpirun of Open MPI";
+    return open_mpi && trc_fact(ana_case_file(c, 0), "env.PMI_SIZE") ? "of MPICH, or srun" : NULL;
+}
+
 /* Each process is alone in its MPI_COMM_WORLD: this MPI library does not know the launcher, and takes each process for
  * one that was started by hand. */
 bool ana_find_alone(struct ana_case *c)
@@ -227,7 +236,8 @@ bool ana_find_alone(struct ana_case *c)
     if (c->count < 2)
         return false;
     ana_case_set(c, ANA_VERDICT_UNKNOWN, ANA_CLASS_NONE, ANA_LIKELY);
-    ANA_SUMMARY(c, ANA_SENTENCE_ALONE, .count = (int64_t)c->count, .name = c->members->mpi);
+    ANA_SUMMARY(c, ANA_SENTENCE_ALONE, .count = (int64_t)c->count, .name = c->members->mpi,
+                .other_name = other_launcher(c));
     ANA_FACT(c, ANA_SENTENCE_KNOWS_NOBODY);
     ANA_NEXT(c, ANA_SENTENCE_NEXT_LAUNCHER);
     return true;
