@@ -110,7 +110,7 @@ static void make_live(const struct options *o)
         for (int32_t r = 0; r < plan->ranks; r++)
             if (now < plan_death_ns(plan, r)) {
                 rank_go_on(&ranks[r], plan, now);
-                if ((tick + r) % BEAT_TICKS == 0)
+                if (tick == 0 || (tick + r) % BEAT_TICKS == 0)
                     rank_beat(&ranks[r], plan, now);
             }
         if ((double)now >= o->live_s * 1e9)

@@ -46,6 +46,7 @@ struct ana_request {
     bool freed;                        /* freed by MPI_Request_free: its completion time is not known */
     struct ana_end *send, *receive;    /* replay: ends it has begun and nobody has completed; NULL: nothing */
     struct ana_meeting *meeting;
+    size_t place; /* in the meeting, by arrival */
 };
 
 /* One thread of one rank, and how far the replay has come with it. */
@@ -197,15 +198,15 @@ void ana_race_open(struct ana_check *c, const struct ana_actor *actor, const str
 /* meet.c */
 /* Begins without any. */
 void ana_meetings_begin(struct ana_check *c);
-/* An actor comes to a collective; NULL: it is not known who the others are. */
+/* Adds an actor to a collective; *place: its number among the actors there.  NULL: the others are not known. */
 struct ana_meeting *ana_meeting_enter(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
-                                      uint64_t sequence);
-/* The actor waits for the others, if they are not there.  NULL: nothing. */
-void ana_meeting_wait(struct ana_meeting *meeting, struct ana_actor *actor);
-/* The actor goes on, and takes with it what the others knew.  NULL: nothing. */
-void ana_meeting_leave(struct ana_check *c, struct ana_meeting *meeting, struct ana_actor *actor);
+                                      uint64_t sequence, size_t *place);
+/* Makes the actor at a place wait for the members that are missing, if any are.  NULL: nothing. */
+void ana_meeting_wait(struct ana_meeting *meeting, size_t place, struct ana_actor *actor);
+/* Lets the actor at a place continue, with what the others knew.  NULL: nothing. */
+void ana_meeting_leave(struct ana_check *c, struct ana_meeting *meeting, size_t place, struct ana_actor *actor);
 /* The next member that has not come, from number *at on, as a rank index; ANA_NO_RANK: no more. */
-uint32_t ana_meeting_missing(const struct ana_check *c, const struct ana_meeting *meeting, size_t *at);
+uint32_t ana_meeting_missing(const struct ana_check *c, struct ana_meeting *meeting, size_t *at);
 /* Compares the collectives that not all have come to. */
 void ana_check_incomplete(struct ana_check *c);
 /* Frees all that are left. */

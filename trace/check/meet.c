@@ -13,7 +13,9 @@ struct ana_meeting {
     uint64_t identity, sequence;
     const struct ana_act **act; /* acts of the ranks that came, and the actors that wait */
     struct ana_actor **waiter;
+    uint8_t *has; /* a bit for each rank of the job: it has come */
     size_t came, left, room, expected;
+    size_t first; /* the members before this one have come */
     struct ana_stamp *stamp;
 };
 
@@ -52,6 +54,7 @@ static struct ana_meeting *find_meeting(struct ana_check *c, const struct ana_ac
 {
     struct ana_meeting **place = ana_map_add(&c->meetings, act->identity, sequence, 0);
     if (place && !*place && (*place = calloc(1, sizeof **place))) {
+        (*place)->has = calloc(ana_job_ranks(c->job) / 8 + 1, 1);
         (*place)->identity = act->identity;
         (*place)->sequence = sequence;
         (*place)->expected = (size_t)act->comm->def.size + (size_t)act->comm->def.remote_size;
@@ -61,8 +64,8 @@ static struct ana_meeting *find_meeting(struct ana_check *c, const struct ana_ac
 
 static bool make_room(struct ana_meeting *meeting)
 {
-    if (meeting->came < meeting->room)
-        return true;
+    if (meeting->came < meeting->room || !meeting->has)
+        return meeting->has;
     size_t room = meeting->room ? meeting->room * 2 : 4;
     void *act = realloc(meeting->act, room * sizeof *meeting->act);
     meeting->act = act ? act : meeting->act;
@@ -83,6 +86,7 @@ static void free_meeting(struct ana_check *c, struct ana_meeting *meeting)
     ana_stamp_drop(c, meeting->stamp);
     free(meeting->act);
     free(meeting->waiter);
+    free(meeting->has);
     free(meeting);
 }
 
@@ -96,7 +100,7 @@ static void end_meeting(struct ana_check *c, const struct ana_meeting *meeting)
 }
 
 struct ana_meeting *ana_meeting_enter(struct ana_check *c, struct ana_actor *actor, const struct ana_act *act,
-                                      uint64_t sequence)
+                                      uint64_t sequence, size_t *place)
 {
     if (!act->comm || act->comm->def.size <= 0 || trc_order_in_doubt(act->comm, sequence))
         return NULL;
@@ -108,8 +112,10 @@ struct ana_meeting *ana_meeting_enter(struct ana_check *c, struct ana_actor *act
     }
     if (is_complete(meeting)) /* damage: nobody can come to it any more */
         return NULL;
-    meeting->waiter[meeting->came] = NULL;
-    meeting->act[meeting->came++] = act;
+    *place = meeting->came++;
+    meeting->waiter[*place] = NULL;
+    meeting->act[*place] = act;
+    meeting->has[act->rank / 8] |= (uint8_t)(1 << act->rank % 8);
     bool waits = group->known && !c->partial;
     if (waits && !meeting->stamp)
         meeting->stamp = ana_stamp_copy(c, actor);
@@ -124,48 +130,48 @@ struct ana_meeting *ana_meeting_enter(struct ana_check *c, struct ana_actor *act
     return NULL;
 }
 
-void ana_meeting_wait(struct ana_meeting *meeting, struct ana_actor *actor)
+void ana_meeting_wait(struct ana_meeting *meeting, size_t place, struct ana_actor *actor)
 {
-    for (size_t i = 0; meeting && !is_complete(meeting) && i < meeting->came; i++)
-        if (meeting->act[i]->rank == actor->rank) {
-            meeting->waiter[i] = actor;
-            actor->missing++;
-            return;
-        }
+    if (!meeting || is_complete(meeting))
+        return;
+    meeting->waiter[place] = actor;
+    actor->missing++;
 }
 
-void ana_meeting_leave(struct ana_check *c, struct ana_meeting *meeting, struct ana_actor *actor)
+void ana_meeting_leave(struct ana_check *c, struct ana_meeting *meeting, size_t place, struct ana_actor *actor)
 {
     if (!meeting)
         return;
-    if (is_complete(meeting)) {
-        ana_clock_join(actor, meeting->stamp);
-        if (++meeting->left == meeting->expected)
-            free_meeting(c, meeting);
+    meeting->left++;
+    if (!is_complete(meeting)) {
+        meeting->waiter[place] = NULL;
         return;
     }
-    meeting->left++;
-    for (size_t i = 0; i < meeting->came; i++)
-        if (meeting->waiter[i] == actor)
-            meeting->waiter[i] = NULL;
+    ana_clock_join(actor, meeting->stamp);
+    if (meeting->left == meeting->expected)
+        free_meeting(c, meeting);
 }
 
-uint32_t ana_meeting_missing(const struct ana_check *c, const struct ana_meeting *meeting, size_t *at)
+static bool has_come(const struct ana_meeting *meeting, uint32_t rank)
+{
+    return meeting->has[rank / 8] >> rank % 8 & 1;
+}
+
+uint32_t ana_meeting_missing(const struct ana_check *c, struct ana_meeting *meeting, size_t *at)
 {
     const struct ana_group *group = ana_map_find(&c->groups, meeting->identity, 0, 0);
-    while (*at < group->count) {
+    while (meeting->first < group->count && has_come(meeting, group->rank[meeting->first]))
+        meeting->first++;
+    for (*at = *at > meeting->first ? *at : meeting->first; *at < group->count;) {
         uint32_t rank = group->rank[(*at)++];
-        bool came = false;
-        for (size_t i = 0; i < meeting->came && !came; i++)
-            came = meeting->act[i]->rank == rank;
-        if (!came)
+        if (!has_come(meeting, rank))
             return rank;
     }
     return ANA_NO_RANK;
 }
 
 /* Some members never came.  That is an error where all have finalized: they will not come any more. */
-static void judge_incomplete(struct ana_check *c, const struct ana_meeting *meeting)
+static void judge_incomplete(struct ana_check *c, struct ana_meeting *meeting)
 {
     const struct ana_group *group = ana_map_find(&c->groups, meeting->identity, 0, 0);
     bool over = group->known && !c->partial;
@@ -182,7 +188,7 @@ static void judge_incomplete(struct ana_check *c, const struct ana_meeting *meet
 void ana_check_incomplete(struct ana_check *c)
 {
     for (size_t i = 0; i < c->meetings.count; i++) {
-        const struct ana_meeting *meeting = *(struct ana_meeting **)ana_map_value(&c->meetings, i);
+        struct ana_meeting *meeting = *(struct ana_meeting **)ana_map_value(&c->meetings, i);
         if (meeting && meeting->came > 0 && !is_complete(meeting))
             judge_incomplete(c, meeting);
     }

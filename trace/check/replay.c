@@ -27,7 +27,7 @@ static void begin(struct ana_check *c, struct ana_actor *actor, const struct ana
     uint32_t flags = act->sig.flags;
     bool cancelled = got && got->sig.flags & TRC_SIG_CANCELLED;
     if (flags & TRC_SIG_COLL)
-        into->meeting = ana_meeting_enter(c, actor, act, sequence);
+        into->meeting = ana_meeting_enter(c, actor, act, sequence, &into->place);
     if (flags & TRC_SIG_P2P_OUT && act->sig.peer != TRC_PEER_NULL && !(cancelled && !into->freed))
         into->send = ana_end_post(c, actor, act, NULL, false);
     if (!(flags & TRC_SIG_P2P_IN) || act->sig.source == TRC_PEER_NULL || (cancelled && !into->freed))
@@ -53,7 +53,7 @@ static void enter_step(struct ana_check *c, struct ana_actor *actor, const struc
         if (request && completes_by_waiting(base)) {
             wait_for_end(actor, request->send);
             wait_for_end(actor, request->receive);
-            ana_meeting_wait(request->meeting, actor);
+            ana_meeting_wait(request->meeting, request->place, actor);
         }
     } else if (flags & TRC_SIG_START) {
         if (request)
@@ -62,7 +62,7 @@ static void enter_step(struct ana_check *c, struct ana_actor *actor, const struc
         begin(c, actor, act, act, step->sequence, &actor->blocking);
         wait_for_end(actor, actor->blocking.send);
         wait_for_end(actor, actor->blocking.receive);
-        ana_meeting_wait(actor->blocking.meeting, actor);
+        ana_meeting_wait(actor->blocking.meeting, actor->blocking.place, actor);
     }
     if (flags & TRC_SIG_RMA || act->sig.object)
         ana_check_epoch(c, act);
@@ -74,7 +74,7 @@ static void leave_request(struct ana_check *c, struct ana_actor *actor, struct a
         ana_clock_join(actor, request->receive->stamp);
         ana_race_open(c, actor, request->receive);
     }
-    ana_meeting_leave(c, request->meeting, actor);
+    ana_meeting_leave(c, request->meeting, request->place, actor);
     ana_end_leave(c, request->send);
     ana_end_leave(c, request->receive);
     request->send = request->receive = NULL;

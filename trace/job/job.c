@@ -131,9 +131,59 @@ void ana_collect_warnings(struct ana_job *job)
 
 /* ---- the public way in ------------------------------------------------------------------------------------------ */
 
+/* Collects job->info from all files. */
+static void update_info(struct ana_job *job)
+{
+    job->info = (struct ana_job_info){
+        .name = job->members.name, .id = "", .batch = "", .command = "", .mpi = "", .quiet_ns = -1};
+    if (job->members.count == 0) /* memory ran out while new files were taken in */
+        return;
+    struct ana_job_info info = {
+        .name = job->members.name,
+        .id = trc_head(job->members.process[0].rank.file)->job,
+        .batch = "",
+        .state = job->members.state,
+        .ranks = job->members.count,
+        .world_size = job->members.world_size,
+        .hosts = job->members.hosts,
+        .host = job->members.host,
+        .command = trc_head(job->members.process[0].rank.file)->command,
+        .mpi = job->members.mpi,
+        .elapsed_ns = job->members.end_ns - job->members.begin_ns,
+        .start_realtime_ns = INT64_MAX,
+        .run_begin_ns = INT64_MAX,
+        .clock_error_s = ana_clock_worst_error_ns(job->members.clock) / 1e9,
+        .overhead_s = NAN,
+        .overhead_share = NAN,
+        .quiet_ns = job->members.quiet_ns,
+        .other_jobs = job->members.other_jobs,
+        .generation = job->members.generation,
+    };
+    for (size_t i = 0; i < job->members.count; i++) {
+        const struct ana_rank *r = &job->members.process[i].rank;
+        const struct trc_head *head = trc_head(r->file);
+        if (!info.batch[0]) /* it may not have reached all hosts */
+            info.batch = head->batch;
+        info.lost_records += head->lost_records;
+        info.recycled_records += head->recycled_records;
+        info.unknown_requests += head->unknown_requests;
+        if (job->members.process[i].run_begin_ns < info.run_begin_ns)
+            info.run_begin_ns = job->members.process[i].run_begin_ns;
+        if ((int64_t)head->start.realtime_ns < info.start_realtime_ns)
+            info.start_realtime_ns = (int64_t)head->start.realtime_ns;
+        double ticks = (double)r->calls * (double)head->call_cost_q10 / 1024 + (double)head->slow_ticks;
+        double cost_ns = head->call_cost_q10 ? ticks * trc_ns_per_tick(r->file) : NAN;
+        info.overhead_s = fmax(info.overhead_s, cost_ns / 1e9);
+        if (r->end_ns > r->begin_ns)
+            info.overhead_share = fmax(info.overhead_share, cost_ns / (double)(r->end_ns - r->begin_ns));
+    }
+    job->info = info;
+}
+
 bool ana_job_refresh_state(struct ana_job *job)
 {
     bool moved = ana_members_update(&job->members);
+    update_info(job);
     job->upper.refreshed(job);
     return moved;
 }
@@ -331,47 +381,7 @@ struct ana_job_clock ana_job_clock(const struct ana_job *job, size_t i)
 
 struct ana_job_info ana_job_info(const struct ana_job *job)
 {
-    if (job->members.count == 0) /* memory ran out while new files were taken in */
-        return (struct ana_job_info){
-            .name = job->members.name, .id = "", .batch = "", .command = "", .mpi = "", .quiet_ns = -1};
-    struct ana_job_info info = {
-        .name = job->members.name,
-        .id = trc_head(job->members.process[0].rank.file)->job,
-        .batch = "",
-        .state = job->members.hangs ? ANA_HUNG : job->members.state,
-        .ranks = job->members.count,
-        .world_size = job->members.world_size,
-        .hosts = job->members.hosts,
-        .host = job->members.host,
-        .command = trc_head(job->members.process[0].rank.file)->command,
-        .mpi = job->members.mpi,
-        .elapsed_ns = job->members.end_ns - job->members.begin_ns,
-        .start_realtime_ns = INT64_MAX,
-        .run_begin_ns = INT64_MAX,
-        .clock_error_s = ana_clock_worst_error_ns(job->members.clock) / 1e9,
-        .overhead_s = NAN,
-        .overhead_share = NAN,
-        .quiet_ns = job->members.quiet_ns,
-        .other_jobs = job->members.other_jobs,
-        .generation = job->members.generation,
-    };
-    for (size_t i = 0; i < job->members.count; i++) {
-        const struct ana_rank *r = &job->members.process[i].rank;
-        const struct trc_head *head = trc_head(r->file);
-        if (!info.batch[0]) /* it may not have reached all hosts */
-            info.batch = head->batch;
-        info.lost_records += head->lost_records;
-        info.recycled_records += head->recycled_records;
-        info.unknown_requests += head->unknown_requests;
-        if (job->members.process[i].run_begin_ns < info.run_begin_ns)
-            info.run_begin_ns = job->members.process[i].run_begin_ns;
-        if ((int64_t)head->start.realtime_ns < info.start_realtime_ns)
-            info.start_realtime_ns = (int64_t)head->start.realtime_ns;
-        double ticks = (double)r->calls * (double)head->call_cost_q10 / 1024 + (double)head->slow_ticks;
-        double cost_ns = head->call_cost_q10 ? ticks * trc_ns_per_tick(r->file) : NAN;
-        info.overhead_s = fmax(info.overhead_s, cost_ns / 1e9);
-        if (r->end_ns > r->begin_ns)
-            info.overhead_share = fmax(info.overhead_share, cost_ns / (double)(r->end_ns - r->begin_ns));
-    }
+    struct ana_job_info info = job->info;
+    info.state = job->members.hangs ? ANA_HUNG : info.state;
     return info;
 }

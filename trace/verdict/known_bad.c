@@ -90,7 +90,7 @@ static bool fits(const struct bad *row, const struct trc_file *file)
 
 static bool fits_job(const struct bad *row, const struct ana_job *job)
 {
-    for (size_t i = 0; i < ana_job_info(job).ranks; i++)
+    for (size_t i = 0; i < ana_job_ranks(job); i++)
         if (ana_job_rank(job, i)->file && fits(row, ana_job_rank(job, i)->file))
             return true;
     return false;

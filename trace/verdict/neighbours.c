@@ -71,7 +71,9 @@ static struct ana_given_call given(struct ana_case *c, const struct ana_waiting 
 static bool members_differ(struct ana_case *c, const struct ana_waiting *p)
 {
     const struct trc_ranks *group = ana_case_deadlocked(c, p->index) ? ana_created_group(c, p) : NULL;
-    struct ana_agreed *terms = group ? ana_case_alloc(c, group->n * sizeof *terms) : NULL;
+    if (!group)
+        return false;
+    struct ana_agreed *terms = ana_case_alloc(c, group->n * sizeof *terms);
     size_t *absent = ana_case_room(c), n = 0, absents = 0;
     for (uint32_t i = 0; terms && absent && i < group->n; i++) {
         const size_t index = ana_partner(c->job, p->index, NULL, group->rank[i]);
