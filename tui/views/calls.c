@@ -1,6 +1,7 @@
 /* Calls: where in the program the time goes.  One row a call site. */
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
+#include "tui/views/inspect.h"
 #include "trace/job/site_words.h"
 #include "trace/timeline/state_at.h"
 #include "trace/util/hash.h"
@@ -8,6 +9,12 @@
 
 #include <inttypes.h>
 #include <string.h>
+
+struct own {
+    struct tui_longest_call longest; /* longest call at the place under the cursor */
+};
+
+TUI_STATE(CALLS)
 
 /* Returns the site that a row shows: of the chosen call, or of all. */
 static const void *get_site(const void *data, size_t row)
@@ -109,6 +116,12 @@ static void draw_calls(struct tui_app *app, struct tui_grid *grid, struct tui_re
     int callers = site && site->path ? (int)site->path->n : 0, room = rect.h / 4;
     callers = callers < room ? callers : room;
     struct tui_rect line = {rect.x, rect.y + rect.h - 1, rect.w, 1};
+    const int left = rect.h - 3 - (int)app->table[TUI_VIEW_CALLS].count;
+    if (site && left >= TUI_LONGEST_ROWS && tui_app_ended(app)) { /* has the callers, too */
+        tui_longest_draw(app, site, &own(app)->longest, grid, (struct tui_rect){rect.x, line.y - left, rect.w, left});
+        callers = 0;
+        rect.h -= left;
+    }
     tui_table_draw(&app->table[TUI_VIEW_CALLS], grid, (struct tui_rect){rect.x, rect.y, rect.w, rect.h - 1 - callers});
     if (!site)
         return;
@@ -144,6 +157,7 @@ static int act_on_site(struct tui_app *app, enum tui_action action)
 
 const struct tui_view tui_view_calls = {
     .table = &spec,
+    .own_size = sizeof(struct own),
     .shared = find_call_row,
     .moved = follow_site,
     .draw = draw_calls,

@@ -1,7 +1,6 @@
 /* Inspect: one rank at one time: its call, its wait and who caused that, its callers, and the program's lines. */
-#include "tui/output/inspect.h"
+#include "tui/views/inspect.h"
 #include "tui/views/sentences_impl.h"
-#include "tui/views/pager.h"
 
 #include <string.h>
 
@@ -38,17 +37,40 @@ static void put_row(void *user, const char *label, const char *text)
     tui_pager_line(pager, *text == '>' ? TUI_STYLE_STRONG : TUI_STYLE_NORMAL, line);
 }
 
+/* Puts the moment of a rank, below a title. */
+static void put_moment(struct tui_app *app, size_t index, int64_t at_ns, const char *title, struct tui_moment *moment,
+                       struct tui_pager *pager)
+{
+    char line[120];
+    tui_inspect(app->job, &app->summary, index, at_ns, moment);
+    snprintf(line, sizeof line, title, TUI_RANK_NAME(app, index), (double)at_ns / 1e9);
+    tui_pager_line(pager, TUI_STYLE_STRONG, line);
+    tui_inspect_rows(app->job, moment, put_row, pager);
+}
+
 static void draw_moment(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct own *o = own(app);
-    char line[80];
-    tui_inspect(app->job, &app->summary, app->cursor_rank, app->cursor_ns, &o->moment);
-    snprintf(line, sizeof line, " Rank %s at %.9f s", TUI_RANK_NAME(app, app->cursor_rank),
-             (double)app->cursor_ns / 1e9);
     tui_pager_begin(&o->pager, grid, rect);
-    tui_pager_line(&o->pager, TUI_STYLE_STRONG, line);
-    tui_inspect_rows(app->job, &o->moment, put_row, &o->pager);
+    put_moment(app, app->cursor_rank, app->cursor_ns, SAY_RANK_AT, &o->moment, &o->pager);
     tui_pager_end(&o->pager, SAY_ENTER_WHOM_IT);
+}
+
+void tui_longest_draw(struct tui_app *app, const struct ana_site *site, struct tui_longest *o, struct tui_grid *grid,
+                      struct tui_rect rect)
+{
+    if (o->site != site->identity || o->summaries != app->summaries) {
+        int64_t begin, end;
+        tui_app_range(app, &begin, &end);
+        o->at_ns = ana_longest(app->job, site, begin, end);
+        o->site = site->identity;
+        o->summaries = app->summaries;
+    }
+    tui_pager_begin(&o->pager, grid, rect);
+    if (o->at_ns > INT64_MIN)
+        put_moment(app, site->index, o->at_ns, SAY_LONGEST_CALL, &o->moment, &o->pager);
+    if (o->pager.count > o->pager.page)
+        tui_pager_end(&o->pager, SAY_REST_BY_E);
 }
 
 static int act_on_moment(struct tui_app *app, enum tui_action action)

@@ -4,6 +4,7 @@
 #include "tui/app/jump.h"
 #include "tui/app/view.h"
 #include "tui/views/overview.h"
+#include "tui/views/inspect.h"
 #include "trace/util/hash.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 struct own {
     bool messages;         /* messages by size, instead of the call under the cursor */
     struct tui_rect lower; /* place of sizes and histogram */
+    struct tui_longest_call longest;
 };
 
 TUI_STATE(LATENCY)
@@ -41,7 +43,7 @@ static const struct tui_table_spec spec = {TUI_COLUMNS(columns), TUI_ROWS(summar
 
 /* ---- call x size class ------------------------------------------------------------------------------------------ */
 
-enum { LABEL = 8, WIDTH = 8 };
+enum { LABEL = 8, WIDTH = 8, SIZE_LINES = 6 };
 
 static size_t count_sizes(const struct tui_app *app, const struct ana_call_stat *call)
 {
@@ -238,6 +240,24 @@ static void draw_messages(const struct tui_app *app, struct tui_grid *grid, stru
     }
 }
 
+/* Draws in the room that is left the messages by size, then the longest call at the place of this call that has the
+ * longest one. */
+static void draw_more(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect,
+                      const struct ana_call_stat *call)
+{
+    const int sizes = app->summary.size_count ? (int)app->summary.size_count + 3 : 0;
+    const struct ana_site *longest = NULL, *site = app->summary.sites;
+    if (rect.h >= sizes && !own(app)->messages) {
+        draw_message_sizes(app, grid, rect);
+        rect = tui_below(rect, sizes);
+    }
+    for (const struct ana_site *end = site + app->summary.site_count; site < end; site++)
+        if (strcmp(site->call, call->name) == 0 && (!longest || site->times.max_ns > longest->times.max_ns))
+            longest = site;
+    if (longest && rect.h >= TUI_LONGEST_ROWS && tui_app_ended(app))
+        tui_longest_draw(app, longest, &own(app)->longest, grid, rect);
+}
+
 static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct tui_table *table = &app->table[TUI_VIEW_LATENCY];
@@ -261,6 +281,12 @@ static void draw_latency(struct tui_app *app, struct tui_grid *grid, struct tui_
         draw_sizes(app, grid, (struct tui_rect){out[1].x, out[1].y, left, out[1].h}, call);
         draw_histogram(grid, (struct tui_rect){rect.x + left + 2, out[1].y, right, out[1].h}, call);
     }
+    int low, high, used = (int)app->summary.size_count;
+    if (call && !own(app)->messages)
+        used = find_decades(call, &low, &high) && high - low >= SIZE_LINES ? high - low + 1 : SIZE_LINES;
+    used += 3; /* title, header, blank */
+    if (call && out[1].h > used)
+        draw_more(app, grid, tui_below(out[1], used), call);
     if (out[2].h)
         draw_messages(app, grid, out[2]);
 }
