@@ -56,8 +56,8 @@ static void draw_moment(struct tui_app *app, struct tui_grid *grid, struct tui_r
     tui_pager_end(&o->pager, SAY_ENTER_WHOM_IT);
 }
 
-void tui_longest_draw(struct tui_app *app, const struct ana_site *site, struct tui_longest *o, struct tui_grid *grid,
-                      struct tui_rect rect)
+void tui_longest_draw(struct tui_app *app, const struct ana_site *site, struct tui_longest_call *o,
+                      struct tui_grid *grid, struct tui_rect rect)
 {
     if (o->site != site->identity || o->summaries != app->summaries) {
         int64_t begin, end;
