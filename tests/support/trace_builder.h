@@ -42,6 +42,7 @@
     TB_CALL(PROBE, "MPI_Probe", PROBE)                                                                                 \
     TB_CALL(IPROBE, "MPI_Iprobe", PROBE)                                                                               \
     TB_CALL(MPROBE, "MPI_Mprobe", MPROBE)                                                                              \
+    TB_CALL(IMRECV, "MPI_Imrecv", IMRECV)                                                                              \
     TB_CALL(MRECV, "MPI_Mrecv", MRECV)                                                                                 \
     TB_CALL(BARRIER, "MPI_Barrier", BARRIER)                                                                           \
     TB_CALL(BCAST, "MPI_Bcast", BCAST)                                                                                 \

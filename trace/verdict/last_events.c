@@ -53,6 +53,21 @@ static void note_start(struct reading *r, const struct trc_record *rec, const st
                                              .begin_ns = time_of(r, rec->begin)};
 }
 
+/* Notes that MPI_Imrecv receives what this thread has found by MPI_Mprobe: the request of its last such message. */
+static void note_imrecv(struct reading *r, const struct trc_record *rec, const struct trc_call *call)
+{
+    for (size_t i = r->requests.count; i-- > 0;) {
+        struct ana_open_request *request = ana_map_value(&r->requests, i);
+        if (!request->ended && request->call && request->call->opclass == TRC_OP_MPROBE &&
+            request->thread == r->thread && request->sig.comm == rec->sig->comm &&
+            request->sig.source == rec->sig->source && request->sig.rtag == rec->sig->rtag) {
+            request->call = call;
+            request->sig.site = rec->sig->site;
+            return;
+        }
+    }
+}
+
 /* Notes a completion; another thread's start may be read later. */
 static void note_ending(struct reading *r, const struct trc_record *rec)
 {
@@ -167,6 +182,8 @@ static void note(struct reading *r, const struct trc_record *rec)
         note_ending(r, rec);
     else if (flags & TRC_SIG_START)
         note_start(r, rec, call);
+    else if (call->opclass == TRC_OP_IMRECV && !(flags & TRC_SIG_FAILED))
+        note_imrecv(r, rec, call);
     if (flags & TRC_SIG_COLL && !(flags & TRC_SIG_COMPLETE))
         note_collective(r, rec, call);
     if (call->opclass == TRC_OP_RMA_SYNC && !(flags & TRC_SIG_FAILED))

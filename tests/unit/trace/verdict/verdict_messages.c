@@ -233,6 +233,24 @@ static void probed(struct tb *tb, int rank)
     tb_inside(tb, 0, &probe, 22 * S, 0);
 }
 
+/* ... is under way to MPI_Imrecv; rank 1 waits for another that rank 0 does not send. */
+static void probed_and_received(struct tb *tb, int rank)
+{
+    struct trc_sig probe = tb_sig(TB_MPROBE), receive = tb_sig(TB_IMRECV), send = tb_sig(TB_SSEND);
+    probe.comm = receive.comm = send.comm = TB_WORLD;
+    probe.source = receive.source = send.peer = 1 - rank;
+    probe.rtag = receive.rtag = send.tag = 7;
+    probe.flags = TRC_SIG_P2P_IN | TRC_SIG_START;
+    send.flags = TRC_SIG_P2P_OUT;
+    if (rank == 0) {
+        tb_inside(tb, 0, &send, 20 * S, 0);
+        return;
+    }
+    tb_event(tb, 0, &probe, 21 * S, 21 * S + 1000, (struct tb_more){0});
+    tb_event(tb, 0, &receive, 21 * S + 2000, 21 * S + 3000, (struct tb_more){0});
+    inside(tb, TB_RECV, 22 * S, 0, 9);
+}
+
 /* Everybody waits for anybody: nobody differs. */
 static void any_of_all(struct tb *tb, int rank)
 {
@@ -338,6 +356,8 @@ static const struct {
     {"a receive that failed", 3, failed, ANA_CLASS_UNMATCHED, "before that, MPI_Recv returned an error to rank 1"},
     {"a message that was only probed", 2, probed, ANA_CLASS_UNMATCHED,
      "rank 1 has found by MPI_Mprobe what rank 0 sends in MPI_Ssend to rank 1, tag 7, and does not receive it"},
+    {"a message that was probed and is received", 2, probed_and_received, ANA_CLASS_NONE,
+     "nothing moves: all ranks are inside MPI"},
     {"an exchange beyond the end", 2, no_end, ANA_CLASS_CYCLE,
      "at an end that is not periodic both name MPI_PROC_NULL"},
     {"an exchange has two partners", 2, both_partners, ANA_CLASS_UNMATCHED,
