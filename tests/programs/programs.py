@@ -53,6 +53,8 @@ def iterations(name, rep, said):
     if check(name + ": it says how many steps it made", steps, said[-300:]):
         count, n = rep["iterations"]["count"], int(steps.group(1))
         check(name + ": as many iterations as it has steps", count in (n, n + 1), "%d for %d" % (count, n))
+        page = hpctop("report", "trace").out
+        check(name + ": the page has them", "\nITERATIONS\n  %d iterations" % count in page, page)
 
 
 def compare(name, ranks, command, kind):

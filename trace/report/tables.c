@@ -380,7 +380,7 @@ static void put_iterations(struct ana_page *p)
         ana_reason_words(&slow->reason, why, sizeof why);
         ana_page_line(p, "%s%s%s", words, why[0] ? "; " : "", why);
     }
-    for (size_t i = 0; i < of->levels; i++)
+    for (size_t i = 0; i < of->levels && !p->brief; i++)
         if (i != of->level)
             ana_page_line(p, "%s: %" PRIu64 " times %s at %s, median %s", i < of->level ? "every few" : "inside",
                           of->loop[i].count, of->loop[i].end.call, of->loop[i].end.place,
@@ -444,8 +444,8 @@ static void put_places(struct ana_page *p)
     ana_page_table(p, "WHERE", table, MOST_ROWS, "places", put_way);
 }
 
-ana_section *const ana_page_brief[] = {put_prices,     put_ranks,        put_collectives, put_blame, put_calls,
-                                       put_iterations, ana_page_devices, put_segments,    put_files, NULL};
+ana_section *const ana_page_brief[] = {put_prices, put_ranks,        put_collectives, put_iterations, put_blame,
+                                       put_calls,  ana_page_devices, put_segments,    put_files,      NULL};
 
 const struct ana_page_part ana_page_parts[] = {
     {"ranks", put_ranks},          {"calls", put_calls},       {"collectives", put_collectives},

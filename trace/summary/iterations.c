@@ -288,8 +288,8 @@ static void mark_chance(const struct look *l, struct ana_loop_level *loop)
 }
 
 /* Fills the slowest iterations; *is_main: other phases between take at most LEFT_MOST times all usual ones, and these
- * have at least USUAL_PART of the loop, and if they are few, of the run: else the time lies between a few calls of
- * many, or elsewhere. */
+ * have at least USUAL_PART of the loop, and if they are few, of the run, without waits for a processor: else the time
+ * lies between a few calls of many, or elsewhere. */
 static bool add_slowest(const struct look *l, const struct ana_selection *view, const struct ana_iteration_mark *at,
                         struct ana_loop_level *loop, bool *is_main)
 {
@@ -304,9 +304,10 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
     explain(l, loop);
     mark_chance(l, loop);
     ana_map_free(slow);
-    const double usual_ns = (double)loop->count * loop->usual_ns;
-    *is_main = !((double)list.left_ns > LEFT_MOST * usual_ns) && !(usual_ns < USUAL_PART * list.within_ns) &&
-               !(loop->count < FEW_TIMES && usual_ns < USUAL_PART * list.run_ns);
+    const double usual_ns = (double)loop->count * loop->usual_ns, queued_ns = longest_queued_ns(l);
+    *is_main = !((double)list.left_ns > LEFT_MOST * usual_ns) &&
+               !(usual_ns < USUAL_PART * (list.within_ns - queued_ns)) &&
+               !(loop->count < FEW_TIMES && usual_ns < USUAL_PART * (list.run_ns - queued_ns));
     return ok;
 }
 

@@ -268,6 +268,35 @@ static void check_shared(int times, int slow)
     folder_remove();
 }
 
+/* Iterations of 11 us, some with 80 ms more on all ranks: time slices of others if the ranks were `queued`, else
+ * time that the loop does not explain. */
+static void check_slices(bool queued)
+{
+    enum { TIMES = 100 };
+    struct planted p = planted_begin("slices", RANKS);
+    for (int i = 0; i < TIMES; i++) {
+        for (int r = 0; r < RANKS; r++)
+            p.at[r] += i * i % 11 == 5 ? 80 * MS : 10 * US;
+        planted_meet(&p, 0x30, TB_WORLD, UINT64_MAX);
+    }
+    const struct trc_usage begin = {.whose = TRC_USAGE_THREAD},
+                           beat = {.whose = TRC_USAGE_THREAD,
+                                   .fields = 1u << TRC_USAGE_CPU | 1u << TRC_USAGE_QUEUED,
+                                   .value = {[TRC_USAGE_CPU] = 100, [TRC_USAGE_QUEUED] = queued ? 99900 : 0}};
+    for (int r = 0; r < RANKS; r++) {
+        tb_usage(p.tb[r], 0, 0, &begin, 1);
+        for (int64_t at = 0; at + 100 * MS <= p.at[r]; at += 100 * MS)
+            tb_usage(p.tb[r], at, at + 100 * MS, &beat, 1);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    CHECK(s.iterations.levels == (queued ? 1 : 0) && s.iterations.loop[0].count == (queued ? TIMES : 0),
+          "queued %d: %zu levels, %llu", queued, s.iterations.levels, (unsigned long long)s.iterations.loop[0].count);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     check_thrice();
@@ -288,5 +317,7 @@ int main(void)
     check_shared(40, 23);
     check_shared(3 * (int)ANA_ITER_ENTRIES, 9000);
     check_run("long", 4 * (int)ANA_ITER_ENTRIES, 30000, false);
+    check_slices(true);
+    check_slices(false);
     return check_result();
 }
