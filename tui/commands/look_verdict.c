@@ -22,40 +22,19 @@ static bool is_collective(const char *call)
 
 /* A set of ranks, by a question about each. */
 typedef bool question(const struct tui_rank_stack *rank, const char *call);
-static bool is_in(const struct tui_rank_stack *rank, const char *call)
-{
-    const char *own = tui_seen_call(rank);
-    return own && strcmp(own, call) == 0;
-}
-static bool is_outside(const struct tui_rank_stack *rank, const char *unused)
-{
-    (void)unused;
-    return rank->looks && !tui_seen_call(rank);
-}
-static bool is_meeting(const struct tui_rank_stack *rank, const char *unused)
-{
-    (void)unused;
-    return rank->looks && is_collective(tui_seen_call(rank));
-}
-static bool is_elsewhere(const struct tui_rank_stack *rank, const char *call)
-{
-    return rank->looks && !is_in(rank, call);
-}
-static bool is_finalizing(const struct tui_rank_stack *rank, const char *unused)
-{
-    (void)unused;
-    return rank->looks && is_in(rank, "MPI_Finalize");
-}
-static bool is_beside(const struct tui_rank_stack *rank, const char *unused)
-{
-    (void)unused;
-    return rank->beside;
-}
-static bool is_stopped(const struct tui_rank_stack *rank, const char *unused)
-{
-    (void)unused;
-    return rank->stopped;
-}
+#define QUESTION(name, answer)                                                                                         \
+    static bool name(const struct tui_rank_stack *rank, const char *call)                                              \
+    {                                                                                                                  \
+        (void)call;                                                                                                    \
+        return answer;                                                                                                 \
+    }
+QUESTION(is_in, tui_seen_call(rank) && strcmp(tui_seen_call(rank), call) == 0)
+QUESTION(is_outside, rank->looks && !tui_seen_call(rank))
+QUESTION(is_meeting, rank->looks &&is_collective(tui_seen_call(rank)))
+QUESTION(is_elsewhere, rank->looks && !is_in(rank, call))
+QUESTION(is_finalizing, rank->looks &&is_in(rank, "MPI_Finalize"))
+QUESTION(is_beside, rank->beside)
+QUESTION(is_stopped, rank->stopped)
 
 /* Writes the ranks with the answer yes; returns their number. */
 static size_t name_ranks(const struct tui_rank_stack *rank, size_t n, question *is, const char *call, char *out,
@@ -116,6 +95,18 @@ static size_t count_ranks(const struct tui_rank_stack *rank, size_t n, question 
     return count;
 }
 
+/* Writes the ranks with the answer yes, and call and place of the first of these, *first; returns their number. */
+static size_t name_first(const struct tui_rank_stack *rank, size_t n, question *is, const char *call, char who[160],
+                         char where[300], const struct tui_rank_stack **first)
+{
+    const size_t count = name_ranks(rank, n, is, call, who, 160);
+    for (*first = rank; count && !is(*first, call);)
+        ++*first;
+    if (count)
+        describe(*first, where, 300);
+    return count;
+}
+
 /* Prints that ranks have not come, those with the answer yes, and the place of the first.  Others that wait for
  * messages may wait for them. */
 static void print_absent(const struct tui_rank_stack *rank, size_t n, question *is, const char *meeting)
@@ -127,12 +118,9 @@ static void print_absent(const struct tui_rank_stack *rank, size_t n, question *
         is = count_ranks(rank, n, is_outside, NULL)                                         ? is_outside
              : strcmp(meeting, "MPI_Finalize") && count_ranks(rank, n, is_finalizing, NULL) ? is_finalizing
                                                                                             : is;
-    const size_t absent = name_ranks(rank, n, is, meeting, who, sizeof who);
+    const size_t absent = name_first(rank, n, is, meeting, who, where, &first);
     if (!absent)
         return;
-    while (!is(first, meeting))
-        first++;
-    describe(first, where, sizeof where);
     printf(NOT_COME, who, absent == 1 ? "has" : "have", meeting ? meeting : "the messages", present, n);
     if (absent > 1)
         printf(ONE_IS, first->id.rank);
@@ -194,10 +182,7 @@ static void print_beside(const struct tui_rank_stack *rank, size_t n)
 {
     char who[160], where[300];
     const struct tui_rank_stack *first = rank;
-    const size_t count = name_ranks(rank, n, is_beside, NULL, who, sizeof who);
-    while (!first->beside)
-        first++;
-    describe(first, where, sizeof where);
+    const size_t count = name_first(rank, n, is_beside, NULL, who, where, &first);
     printf(BESIDE, who, count == 1 ? "waits" : "wait", first->id.rank, where);
 }
 
@@ -206,10 +191,7 @@ static void print_ahead(const struct tui_rank_stack *rank, size_t n, size_t othe
 {
     char who[160], where[300];
     const struct tui_rank_stack *first = rank;
-    const size_t count = name_ranks(rank, n, is_meeting, NULL, who, sizeof who);
-    while (!is_meeting(first, NULL))
-        first++;
-    describe(first, where, sizeof where);
+    const size_t count = name_first(rank, n, is_meeting, NULL, who, where, &first);
     printf(AHEAD, who, count == 1 ? "is" : "are", others, n, first->id.rank, where);
 }
 

@@ -73,44 +73,26 @@ static void print_view(enum tui_view_id id)
             print_entry(t->word, t->help);
 }
 
-/* The most frequent tasks, as pairs of a command and its purpose; NULL behind the last. */
-static const char *const own_examples[] = {
-    "hpctop record -- mpirun -n 4 ./app",
-    "records a job: one trace file a rank, in the new folder hpctop-<number>",
-    "hpctop",
-    "opens the newest trace folder here, while the job runs or afterwards; q leaves, ? explains",
-    "hpctop verdict hpctop-1234",
-    "says whether the job hangs, which rank is to blame, and why",
-    "hpctop report hpctop-1234",
-    "prints one page for a ticket; with --json for scripts",
-    "hpctop diff before after",
-    "says what got slower from one run to another",
-    NULL};
-static const char *const libtrace_examples[] = {
-    "LD_PRELOAD=/usr/lib/hpctop/libtrace.so mpirun -n 4 ./app",
-    "records the job in hpctop-<job id>",
-    "HPCTOP_DIR=/scratch/trace srun --export=ALL,LD_PRELOAD=/usr/lib/hpctop/libtrace.so ./app",
-    "writes it elsewhere",
-    "hpctop record -- apptainer exec image.sif ./app",
-    "sets all that a container or a launcher needs",
-    NULL};
+enum page { HPCTOP, LIBTRACE };
 
 static void print_title(const char *title, int section, const char *name, const char *about)
 {
     printf(".TH %s %d \"\" \"hpctop %s\" \"\"\n.SH NAME\n%s \\- %s\n", title, section, HPCTOP_VERSION, name, about);
 }
 
-static void print_examples(const char *const *example)
+static void print_examples(enum page page)
 {
     printf(".SH EXAMPLES\n");
-    for (; *example; example += 2)
-        print_entry(example[0], example[1]);
+#define EXAMPLE(of, command, purpose)                                                                                  \
+    if (page == of)                                                                                                    \
+        print_entry(command, purpose);
+#include "tui/commands/example.def"
 }
 
 void tui_print_libtrace_manual(void)
 {
     print_title("LIBTRACE", 7, "libtrace", "records the MPI and NCCL calls of a job");
-    print_examples(libtrace_examples);
+    print_examples(LIBTRACE);
     printf(".SH DESCRIPTION\nlibtrace.so is loaded into every process of a job by LD_PRELOAD.\n"
            "In those that call MPI or NCCL it writes one trace file, which can be read at any time and survives\n"
            "kill \\-9; all others it leaves alone.\nIt changes nothing that the program does.\n"
@@ -133,7 +115,7 @@ void tui_print_manual(void)
 {
     const struct tui_command *command;
     print_title("HPCTOP", 1, "hpctop", "top for parallel jobs");
-    print_examples(own_examples);
+    print_examples(HPCTOP);
     printf(".SH SYNOPSIS\n");
     for (command = tui_commands; command->name; command++) {
         fputs(".br\n.B hpctop ", stdout);

@@ -1,7 +1,7 @@
 /* hpctop record: turns a command line as it was typed into one that records.
  *
  * A command line is layers around a program: env, srun, apptainer exec, ./app.  Each layer is a row of the table in
- * layers.c, which says how variables get through it.  The plan is made from the innermost layer outwards; variables
+ * layer.def, which says how variables get through it.  The plan is made from the innermost layer outwards; variables
  * that no layer takes are set in the environment that the command starts with.
  * For one thread only. */
 #pragma once

@@ -11,16 +11,8 @@ static const char *const library_name[] = {"none seen", "MPI", "Gloo", "NCCL (in
 TRC_ASSERT_ROWS(library_name, ANA_HVD_NOT_MPI);
 
 const struct tui_hvd_look tui_hvd_looks[TUI_HVD_STATES] = {
-    [TUI_HVD_MISSING] = {'.', TUI_STYLE_TROUBLE, "missing", "not submitted, though another rank has submitted it"},
-    [TUI_HVD_UNKNOWN] = {'?', TUI_STYLE_DIM, "unknown",
-                         "not to be seen: the requests of rank 0 are on no wire; or a rank without a trace file"},
-    [TUI_HVD_SUBMITTED] = {'*', TUI_STYLE_NOTABLE, "submitted", "submitted, and not yet by all ranks"},
-    [TUI_HVD_AGREED] = {'=', TUI_STYLE_LABEL, "agreed",
-                        "negotiated by all; its operation runs on another rank and not on this one"},
-    [TUI_HVD_RUNNING] = {'>', TUI_STYLE_RATE, "running", "the rank is in the MPI operation of what was agreed on last"},
-    [TUI_HVD_DONE] = {'+', TUI_STYLE_FINE, "done",
-                      "agreed on and, as far as can be seen, carried out; not submitted again"},
-    [TUI_HVD_JOINED] = {'j', TUI_STYLE_DIM, "joined", "the rank has no more data and need not submit it (hvd.join)"},
+#define STATE(id, character, style, word, help) [TUI_HVD_##id] = {character, style, word, help},
+#include "tui/output/horovod_state.def"
 };
 
 bool tui_hvd_operating(const struct ana_hvd_set *set)

@@ -10,28 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Roles of the arguments, a letter each: s source, p destination, r root, t tag, c communicator, Q pointer to a
- * request, any other: not read. */
 static const struct {
     const char *calls, *roles;
 } known_calls[] = {
-    {" Send Ssend Rsend Bsend ", "...ptc"},
-    {" Recv ", "...stc"},
-    {" Probe Mprobe ", "stc"},
-    {" Sendrecv ", "........stc"},
-    {" Sendrecv_replace ", ".....stc"},
-    {" Wait ", "Q"},
-    {" Barrier ", "c"},
-    {" Bcast ", "...rc"},
-    {" Reduce ", ".....rc"},
-    {" Gather Scatter ", "......rc"},
-    {" Gatherv ", ".......rc"},
-    {" Scatterv ", ".......rc"},
-    {" Allreduce Scan Exscan Reduce_scatter ", ".....c"},
-    {" Reduce_scatter_block ", ".....c"},
-    {" Allgather Alltoall ", "......c"},
-    {" Allgatherv ", ".......c"},
-    {" Alltoallv Alltoallw ", "........c"},
+#define CALLS(names, roles) {names, roles},
+#include "tui/sources/outside_calls.def"
 };
 
 static const char *find_roles(const char *function)

@@ -3,17 +3,8 @@
 const struct tui_category *tui_category(int category)
 {
     static const struct tui_category categories[TUI_CATEGORIES] = {
-        [TRC_CAT_COMPUTE] = {"computing", 0x2591, TUI_STYLE_COMPUTE, "outside MPI and NCCL"},
-        [TRC_CAT_P2P] = {"point to point", 'p', TUI_STYLE_P2P, "sends, receives, probes"},
-        [TRC_CAT_WAIT] = {"wait/test", 'w', TUI_STYLE_COMPLETION, "MPI_Wait and MPI_Test calls, and their kin"},
-        [TRC_CAT_COLLECTIVE] = {"collective", 0x2593, TUI_STYLE_COLLECTIVE, "collective operations"},
-        [TRC_CAT_RMA] = {"one-sided", 'r', TUI_STYLE_RMA, "one-sided operations and their synchronisation"},
-        [TRC_CAT_IO] = {"I/O", 'o', TUI_STYLE_IO, "MPI-IO"},
-        [TRC_CAT_MANAGE] = {"other MPI", 'm', TUI_STYLE_MANAGE, "everything else in MPI: init, communicators, types"},
-        [TRC_CAT_NCCL] = {"NCCL", 'n', TUI_STYLE_NCCL, "calls of NCCL on the host; of a stream, its kernels"},
-        [TRC_CAT_KERNEL] = {"kernels", 'k', TUI_STYLE_KERNEL, "on a stream: kernels that are not NCCL's"},
-        [TRC_CAT_COPY] = {"copies", 'c', TUI_STYLE_COPY, "on a stream: copies"},
-        [TUI_CATEGORY_WAITING] = {"waiting", 'W', TUI_STYLE_WAITING, "lost inside MPI because another rank was late"},
+#define CATEGORY(value, name, character, style, help) [value] = {name, character, style, help},
+#include "tui/widgets/category.def"
     };
     return &categories[category >= 0 && category < TUI_CATEGORIES ? category : TRC_CAT_MANAGE];
 }
