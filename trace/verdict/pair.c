@@ -5,10 +5,12 @@
 #define SCANS_MAX   16u     /* pairs of ranks whose streams are read in full for one verdict, however long they are, */
 #define RECORDS_MAX 400000u /* .. and more while both ends have had fewer records than this together */
 
-/* Messages of one communicator and tag; by (thread, request, OPEN) a receive from any source or of any tag. */
+/* Messages of one communicator and tag; by (thread, request, OPEN) a receive that is later, or from any source or of
+ * any tag. */
 struct flow {
     int64_t sent, taken;
-    uint64_t next;  /* bytes of the first message that was not taken, once all that were are counted */
+    int64_t later;  /* taken by receives posted after the one that waits */
+    uint64_t next;  /* bytes of the message for the receive that waits, if all posted before it have completed */
     int64_t by_any; /* taken by receives from any source, or of any tag */
     uint64_t site;  /* site of the last such receive; of the last one, where none is such */
 };
@@ -80,37 +82,42 @@ static void count_sent(struct ana_case *c, struct ana_map *flows, size_t index, 
     struct flow *flow = flow_of(c, flows, index, sig, sig->tag);
     if (flow)
         flow->sent += back ? -1 : 1;
-    if (flow && !back && flow->sent == flow->taken + 1)
+    if (flow && !back && flow->sent == flow->taken - flow->later + 1)
         flow->next = sig->sent;
 }
 
-static void count_received(struct ana_case *c, struct ana_map *flows, size_t index, size_t other,
+static void count_received(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, int64_t posted_ns,
                            const struct trc_record *rec)
 {
     const struct trc_sig *sig = rec->sig;
     const bool starts = sig->flags & TRC_SIG_START, any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
     if (!(sig->flags & TRC_SIG_P2P_IN) || sig->flags & TRC_SIG_CANCELLED)
         return;
-    struct flow *open = starts && any && rec->request != UINT64_MAX
+    const bool later = ana_time_within(ana_clock_job_time(c->members->clock, index, rec->begin)) > posted_ns;
+    struct flow *open = starts && (any || later) && rec->request != UINT64_MAX
                             ? ana_map_add(flows, rec->request_thread, rec->request, OPEN)
                             : NULL;
     if (open)
-        open->site = sig->site;
+        *open = (struct flow){.site = sig->site, .by_any = any, .later = later};
     if (starts || !is_of(c, index, sig, sig->source, other))
         return;
     open = sig->flags & TRC_SIG_COMPLETE ? ana_map_find(flows, rec->request_thread, rec->request, OPEN) : NULL;
-    const bool by_any = open || sig->flags & (TRC_SIG_ANY_SOURCE | TRC_SIG_ANY_TAG);
-    const uint64_t site = open ? open->site : sig->site;
+    const bool by_any = (open && open->by_any) || sig->flags & (TRC_SIG_ANY_SOURCE | TRC_SIG_ANY_TAG);
+    const int64_t after = sig->flags & TRC_SIG_COMPLETE ? (open ? open->later : 0) : later;
+    const uint64_t site = open && open->by_any ? open->site : sig->site;
     struct flow *flow = flow_of(c, flows, index, sig, sig->rtag);
     if (!flow)
         return;
     flow->taken++;
+    flow->later += after;
     flow->by_any += by_any;
     flow->site = by_any || !flow->by_any ? site : flow->site;
 }
 
-/* Adds what rank `index` sent to (or took from) rank `other`.  False: some of it is no longer in the file. */
-static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender)
+/* Adds what rank `index` sent to (or took from) rank `other`; receives posted after `posted_ns` are later ones.  False:
+ * some of it is no longer in the file. */
+static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, bool sender,
+                         int64_t posted_ns)
 {
     struct trc_file *file = ana_case_file(c, index);
     const struct trc_head *head = trc_head(file);
@@ -124,7 +131,7 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
             if (sender)
                 count_sent(c, flows, index, other, &rec);
             else
-                count_received(c, flows, index, other, &rec);
+                count_received(c, flows, index, other, posted_ns, &rec);
         }
         trc_cursor_close(cursor);
     }
@@ -132,7 +139,7 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
         const struct trc_sig *sig = p->sig;
         struct flow *flow;
         if (sig->flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other) &&
-            (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->taken)
+            (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->taken - flow->later)
             flow->next = sig->sent;
     }
     return !trc_misses_events(head);
@@ -145,8 +152,8 @@ static bool find_flow(struct ana_case *c, const struct ana_dependency *d, size_t
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_events(c, &flows, receiver, sender, false);
-    complete = (!sends || count_events(c, &flows, sender, receiver, true)) && complete;
+    bool complete = count_events(c, &flows, receiver, sender, false, INT64_MAX);
+    complete = (!sends || count_events(c, &flows, sender, receiver, true, INT64_MAX)) && complete;
     const struct flow *found = ana_map_find(&flows, d->identity, (uint32_t)d->tag, 0);
     *out = found ? *found : (struct flow){0};
     ana_map_free(&flows);
@@ -186,8 +193,8 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
 {
     struct ana_map flows;
     ana_map_init(&flows, sizeof(struct flow));
-    bool complete = count_events(c, &flows, receiver, sender, false);
-    complete = count_events(c, &flows, sender, receiver, true) && complete;
+    bool complete = count_events(c, &flows, receiver, sender, false, d->begin_ns);
+    complete = count_events(c, &flows, sender, receiver, true, d->begin_ns) && complete;
     int64_t fits = 0;
     bool any = false;
     for (size_t i = 0; i < flows.count; i++) {

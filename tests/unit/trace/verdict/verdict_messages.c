@@ -202,6 +202,22 @@ static void overwritten(struct tb *tb, int rank)
     tb_inside(tb, 0, &wait, 20 * S, 1);
 }
 
+/* The second receive of a tag has its message; the first, which is smaller, waits for the one before. */
+static void second_first(struct tb *tb, int rank)
+{
+    struct trc_sig wait = tb_sig(TB_WAITALL);
+    if (rank == 1) {
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, 0, 7, 50);
+        tb_send(tb, 0, 4 * S, 4 * S + 1000, 0, 7, 1500);
+        inside(tb, TB_BARRIER, 20 * S, 0, 0);
+        return;
+    }
+    tb_irecv(tb, 0, 3 * S, 3 * S + 100, 1, 7, 100);
+    uint64_t second = tb_irecv(tb, 0, 3 * S + 200, 3 * S + 300, 1, 7, 2000);
+    tb_wait_recv(tb, 0, 5 * S, 5 * S + 100, second, 1, 7, 1500);
+    tb_inside(tb, 0, &wait, 20 * S, 1);
+}
+
 /* A receive failed, and rank 1 went on without the answer that rank 0 waits for. */
 static void failed(struct tb *tb, int rank)
 {
@@ -353,6 +369,7 @@ static const struct {
      "rank 0 does not come out of MPI_Waitall, and 1 of 2 waits in MPI_Barrier"},
     {"a request that was overwritten", 2, overwritten, ANA_CLASS_UNMATCHED,
      "which an earlier receive took that nobody completed"},
+    {"the second receive completed first", 2, second_first, ANA_CLASS_MISSING, "rank 0 has not come to MPI_Barrier"},
     {"a receive that failed", 3, failed, ANA_CLASS_UNMATCHED, "before that, MPI_Recv returned an error to rank 1"},
     {"a message that was only probed", 2, probed, ANA_CLASS_UNMATCHED,
      "rank 1 has found by MPI_Mprobe what rank 0 sends in MPI_Ssend to rank 1, tag 7, and does not receive it"},
