@@ -42,7 +42,6 @@
     TB_CALL(PROBE, "MPI_Probe", PROBE)                                                                                 \
     TB_CALL(IPROBE, "MPI_Iprobe", PROBE)                                                                               \
     TB_CALL(MPROBE, "MPI_Mprobe", MPROBE)                                                                              \
-    TB_CALL(IMRECV, "MPI_Imrecv", IMRECV)                                                                              \
     TB_CALL(MRECV, "MPI_Mrecv", MRECV)                                                                                 \
     TB_CALL(BARRIER, "MPI_Barrier", BARRIER)                                                                           \
     TB_CALL(BCAST, "MPI_Bcast", BCAST)                                                                                 \
@@ -77,6 +76,7 @@
     TB_CALL(FILE_WRITE_AT, "MPI_File_write_at", IO)                                                                    \
     TB_CALL(FILE_READ_AT, "MPI_File_read_at", IO)                                                                      \
     TB_CALL(BSEND, "MPI_Bsend", SEND)                                                                                  \
+    TB_CALL(IMRECV, "MPI_Imrecv", IMRECV)                                                                              \
     TB_CALL(ABORT, "MPI_Abort", ABORT)
 
 enum tb_call {
