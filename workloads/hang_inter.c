@@ -153,6 +153,19 @@ static void use_line(void)
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made[me == 2 && step == 7 ? 2 : step % 3]);
 }
 
+/* Two models: rank 1 leaves out a reduction to the other one once. */
+static void couple(void)
+{
+    MPI_Comm part, both;
+    MPI_Comm_split(world, me == 3, me, &part);
+    MPI_Intercomm_create(part, 0, world, me == 3 ? 0 : 3, 4, &both);
+    for (int step = 0, sum; step < 9; step++) {
+        if (me != 1 || step != 6)
+            MPI_Reduce(&me, &sum, 1, MPI_INT, MPI_SUM, me == 3 ? MPI_ROOT : 0, both);
+        MPI_Barrier(part);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -184,6 +197,8 @@ int main(int argc, char **argv)
         test_epoch();
     } else if (is_mode(mode, "line")) {
         use_line();
+    } else if (is_mode(mode, "models")) {
+        couple();
     } else if (is_mode(mode, "refused") || is_mode(mode, "itself")) {
         sleep(1);
         if (me == 1 && is_mode(mode, "itself"))

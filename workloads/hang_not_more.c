@@ -254,6 +254,14 @@ static int early_rank(void)
     return rank ? atoi(rank) : -1;
 }
 
+/* A driver sleeps for once, longer than the limit. */
+static void asleep(void)
+{
+    if (me == 0)
+        usleep((useconds_t)((until - MPI_Wtime()) * 1e6));
+    MPI_Bcast(&me, 1, MPI_INT, 0, world);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -272,6 +280,7 @@ static const struct {
     {"types", types},
     {"neighbor", neighbor},
     {"late_init", late_init},
+    {"asleep", asleep},
 };
 
 int main(int argc, char **argv)

@@ -52,7 +52,7 @@ static void sleep_ms(int ms)
 static void for_ever(void)
 {
     for (;;)
-        sleep_ms(1000);
+        pause();
 }
 static int is(const char *name)
 {

@@ -57,5 +57,7 @@ check("elastic: the report says that there was an earlier one", "2 files of an e
       " ".join(hpctop("report", "--all", "again").out.split()))
 hang("owed", 3, hung("unmatched-receive", [0, 1], says="from rank 1"), [python, TRAIN, "owed"], launcher=LAUNCH)
 hang("late", 3, hung("missing-in-collective", [1], says="rank 1 has not come to gloo::barrier on gloo"), [python, TRAIN, "late"], launcher=LAUNCH)
+hang("groups", 3, hung("missing-in-collective", [2], says="rank 2 has left out gloo::allreduce on gloo"), [python, TRAIN, "groups"], launcher=LAUNCH)
+hang("pipeline", 3, hung("wait-cycle", [2], says="3 ranks wait for each other"), [python, TRAIN, "pipeline"], launcher=LAUNCH)
 count.show()
 end()

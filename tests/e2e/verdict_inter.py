@@ -31,6 +31,7 @@ hang("offset", 4, says(hung("mismatched-collective", [3]), "MPI_File_write_at_al
      program=PROGRAM, OMPI_MCA_io="romio321")
 hang("win_test", 4, says(hung("wait-cycle", [2]), "rank 2 has not called MPI_Win_complete"), program=PROGRAM)
 hang("line", 3, says(hung("missing-in-collective", [2]), "number 3 in use of those made at hang_inter.c:"), program=PROGRAM)
+hang("models", 4, says(hung("missing-in-collective", [1]), "rank 1 has left out MPI_Reduce on an intercommunicator of"), program=PROGRAM)
 healthy("late", 4, ("healthy", "waiting"), program=PROGRAM)
 hang("itself", 3, says(aborted("dead-rank", [1]), "ended itself by SIGTERM"), live=False, program=PROGRAM)
 hang("refused", 3, says(aborted("early-exit", [1]), "MPI_ERR_TAG"), live=False, program=PROGRAM)

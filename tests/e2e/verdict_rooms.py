@@ -63,7 +63,7 @@ hang("truncate", 4, aborted(UNMATCHED, [0, 1]), live=False, program="hang_more")
 
 for name, ranks, states in (("file", 4, ("slow",)), ("io_server", 4, ()), ("idle_workers", 4, ()), ("idle_group", 4, ()), ("alone", 3, ()),
                             ("spawned", 3, ()), ("ibarrier", 4, ()), ("win_lock", 3, ()), ("win_wait", 3, ()), ("file_all", 4, ()),
-                            ("types", 4, ()), ("neighbor", 4, ())):
+                            ("types", 4, ()), ("neighbor", 4, ()), ("asleep", 3, ("healthy", "waiting"))):
     healthy(name, ranks, states, program="hang_not_more", files=ranks + (name == "spawned"))
 healthy("late_init", 3, (), program="hang_not_more", files=2)  # a slow start
 

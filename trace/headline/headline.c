@@ -208,10 +208,9 @@ static bool write_verdict(const struct ana_job *job, struct ana_line line, enum 
     if (!verdict)
         return false;
     bool trouble = verdict->state == ANA_VERDICT_HUNG || verdict->state == ANA_VERDICT_ABORTED;
-    bool waits = verdict->state == ANA_VERDICT_SLOW && verdict->usual_ns > 0;
+    bool waits = verdict->state == ANA_VERDICT_WAITING || verdict->state == ANA_VERDICT_STOPPED;
     *weight = trouble ? ANA_TROUBLE : ANA_NOTABLE;
     waits |= verdict->id == ANA_CLASS_STRAGGLER && ana_job_straggler(job)->lately;
-    waits |= verdict->state == ANA_VERDICT_WAITING || verdict->state == ANA_VERDICT_STOPPED;
     bool unsure = verdict->state == ANA_VERDICT_UNKNOWN;
     if (unsure && write_spoilt(job, line))
         return true;

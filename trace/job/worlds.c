@@ -92,6 +92,36 @@ size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_com
     return far < job->members.count ? far : SIZE_MAX;
 }
 
+/* Returns whether this is a group of Gloo or NCCL of some ranks. No file lists them; each of them defines the group. */
+static bool is_unlisted(const struct trc_comm *comm)
+{
+    return !comm->members && !comm->def.flags;
+}
+
+/* The members of all such groups, as they are defined now. */
+static const struct ana_map *unlisted_groups(const struct ana_job *job)
+{
+    struct ana_map *groups = job->members.unlisted;
+    const size_t *when = ana_map_find(groups, 0, SIZE_MAX, 0), now = job->members.refreshes;
+    if (when && *when == now)
+        return groups;
+    ana_map_free(groups);
+    for (size_t i = 0; i < job->members.count; i++) {
+        const struct trc_comm *comm;
+        uint64_t created;
+        for (size_t k = 0; (comm = trc_comm_at(job->members.process[i].rank.file, k, &created)) != NULL; k++) {
+            size_t *at =
+                is_unlisted(comm) ? ana_map_add(groups, comm->def.identity, (uint32_t)comm->def.rank, 0) : NULL;
+            if (at)
+                *at = i;
+        }
+    }
+    size_t *made = ana_map_add(groups, 0, SIZE_MAX, 0);
+    if (made)
+        *made = now;
+    return groups;
+}
+
 struct ana_range ana_members(const struct ana_job *job, size_t index, const struct trc_comm *comm, bool remote)
 {
     const struct trc_def_comm *def = &comm->def;
@@ -104,6 +134,8 @@ struct ana_range ana_members(const struct ana_job *job, size_t index, const stru
         size_t from = one_side || remote ? size : 0;
         return (struct ana_range){from < to ? from : to, to};
     }
+    if (is_unlisted(comm) && size <= job->members.count)
+        return (struct ana_range){0, size};
     if (remote || !(def->flags & (TRC_COMM_WORLD | TRC_COMM_ALL)))
         return (struct ana_range){0, 0};
     size_t n = ana_ranks_below(job, job->members.process[index].rank.world, def->size, &first);
@@ -114,6 +146,10 @@ size_t ana_member(const struct ana_job *job, size_t index, const struct trc_comm
 {
     const struct trc_def_comm *def = &comm->def;
     const struct ana_process *p = &job->members.process[m];
+    if (is_unlisted(comm)) {
+        const size_t *at = ana_map_find(unlisted_groups(job), def->identity, m, 0);
+        return at ? *at : SIZE_MAX;
+    }
     if (!comm->members) /* first of two files of one rank counts */
         return m && p->rank.rank == p[-1].rank.rank && p->rank.world == p[-1].rank.world ? SIZE_MAX : m;
     bool remote = m >= (size_t)def->size;

@@ -37,6 +37,7 @@ struct ana_members {
     unsigned revision;   /* rises whenever something changes that the verdict rests on */
     struct ana_clock *clock;
     struct ana_bridges *bridges; /* communicators between worlds; NULL: none */
+    struct ana_map *unlisted; /* (identity, rank in it) -> rank index, size_t: groups that no file lists; on demand */
 
     struct ana_call_name *call; /* calls of all files, by job-wide number; number 0 is the unknown call */
     size_t calls;

@@ -80,7 +80,10 @@ bool ana_members_open(struct ana_members *members, const struct ana_opener *open
     ana_map_init(&members->comm_names, sizeof(const char *));
     ana_map_init(&members->texts, sizeof(char *));
     members->progress_ns = INT64_MIN;
-    if (!ana_grow_alone(&members->call, 0, sizeof *members->call)) {
+    members->unlisted = malloc(sizeof *members->unlisted);
+    if (members->unlisted)
+        ana_map_init(members->unlisted, sizeof(size_t));
+    if (!members->unlisted || !ana_grow_alone(&members->call, 0, sizeof *members->call)) {
         ana_members_close(members);
         return false;
     }
@@ -105,6 +108,9 @@ void ana_members_close(struct ana_members *members)
     ana_map_free(&members->call_by_name);
     ana_map_free(&members->call_by_address);
     ana_map_free(&members->comm_names);
+    if (members->unlisted)
+        ana_map_free(members->unlisted);
+    free(members->unlisted);
     for (size_t i = 0; i < members->texts.count; i++)
         free(*(char **)ana_map_value(&members->texts, i));
     ana_map_free(&members->texts);

@@ -3,6 +3,7 @@
 #include "trace/util/sort.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/horovod_impl.h"
+#include "trace/verdict/life.h"
 #include "trace/verdict/verdict_impl.h"
 #include <math.h>
 #include <stdlib.h>
@@ -90,14 +91,28 @@ static bool is_silent(const struct loops *l, size_t m)
     return missed > 3 * others;
 }
 
+/* Whether a member waits for no tensor and is in no call of MPI, and shows a sign of life: it may still come. */
+static bool is_at_work(const struct loops *l, size_t m)
+{
+    double bytes;
+    const struct ana_hvd_rank *r = &l->set->rank[m];
+    bool asks =
+        !hvd_has_file(l, m) || r->main_inside || (m == 0 && r->asks) || r->joined || r->maybe_joined || !r->alive;
+    for (size_t i = 0; i < l->set->tensors && !asks; i++)
+        asks = l->set->tensor[i].pending && l->set->tensor[i].submitted[m] == ANA_HVD_YES;
+    return !asks && ana_life_of(l->c, r->index, &bytes) > ANA_LIFE_NONE;
+}
+
 void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confidence confidence, int64_t since_ns)
 {
     struct ana_finding *f = l->c->out;
-    bool unseen = false;
+    l->c->loops_since_ns = since_ns;
+    bool unseen = false, at_work = id == ANA_CLASS_NOT_SUBMITTED;
     for (size_t m = 0; m < l->set->ranks; m++) {
         unseen |= !hvd_has_file(l, m);
         if (!l->mark[m])
             continue;
+        at_work = at_work && is_at_work(l, m);
         if (hvd_has_file(l, m))
             ana_case_blame(l->c, l->set->rank[m].index);
         else if (f->absents < ANA_ABSENTS && hvd_absent_rank(l, m) >= 0)
@@ -107,7 +122,9 @@ void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confi
     f->confidence = f->culprits == 0 ? ANA_POSSIBLE : unseen && confidence == ANA_PROVEN ? ANA_LIKELY : confidence;
     f->since_ns = l->set->now_ns - since_ns;
     f->usual_ns = l->usual_ns;
-    f->state = f->since_ns >= l->hang_ns ? ANA_VERDICT_HUNG : ANA_VERDICT_SLOW;
+    at_work &= f->culprits > 0;
+    f->state = f->since_ns >= l->hang_ns && !at_work ? ANA_VERDICT_HUNG : ANA_VERDICT_WAITING;
+    f->confidence = at_work ? ANA_POSSIBLE : f->confidence;
 }
 
 void hvd_where(const struct loops *l, size_t m)

@@ -90,10 +90,9 @@ struct guess {
 
 static void guess(struct ana_case *c, const struct ana_group *g, struct guess *out)
 {
-    size_t all = (size_t)g->comm->def.size;
+    size_t all = (size_t)g->comm->def.size + (size_t)g->comm->def.remote_size;
     *out = (struct guess){.group = g};
-    if (!g->blocked || g->nowhere || g->comm->def.remote_size || g->missing_count > SUSPECTS ||
-        g->missing_count * 2 > all)
+    if (!g->blocked || g->nowhere || g->missing_count > SUSPECTS || g->missing_count * 2 > all)
         return;
     out->come = all - g->missing_count;
     for (size_t i = 0; i < g->missing_count; i++)
@@ -119,21 +118,12 @@ static struct guess best_guess(struct ana_case *c)
     return tie ? (struct guess){0} : best;
 }
 
-/* Whether it needs each of its messages that has not come: all, or there is one only. */
-static bool needs_each(const struct ana_case *c, const struct ana_waiting *p)
-{
-    size_t unmet = 0;
-    for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies); d++)
-        unmet += d->met <= 0;
-    return !p->any || unmet == 1;
-}
-
 /* The guess from messages that a stuck rank waits for and whose other end is as asked for. */
 static struct guess message_guess(struct ana_case *c, enum ana_past past)
 {
     struct guess out = {0};
     for (const struct ana_waiting *p = c->waiting; p < ana_waits(c, c->count); p++) {
-        bool needs = p->blocked && ana_rank_knot(c, p->index) && needs_each(c, p);
+        bool needs = p->blocked && ana_rank_knot(c, p->index);
         for (const struct ana_dependency *d = ana_need(c, p, 0); d < ana_need(c, p, p->dependencies) && needs; d++) {
             size_t suspect = d->kind <= ANA_DEPENDENCY_RECEIVER && d->met <= 0 && !ana_graph_moves(&c->graph, d->node)
                                  ? ana_dependency_partner(c, d)
@@ -234,7 +224,8 @@ bool ana_find_left_out(struct ana_case *c)
                     .count = (int64_t)g->inside, .of = g->comm->def.size, .other_call = g->call);
     } else {
         ANA_SUMMARY(c, ANA_SENTENCE_LEFT_OUT, .who = ANA_CULPRITS, .call = {.name = g->call.name}, .comm = g->comm,
-                    .count = (int64_t)g->inside, .of = g->comm->def.size, .other_call = ana_waiting_call(suspect));
+                    .count = (int64_t)g->inside, .of = (int64_t)g->comm->def.size + g->comm->def.remote_size,
+                    .other_call = ana_waiting_call(suspect));
     }
     ANA_FACT(c, ANA_SENTENCE_COLLECTIVE_NUMBER, .number = (int64_t)g->sequence + 1, .comm = g->comm,
              .time = g->lasted_ns);

@@ -25,9 +25,19 @@ static bool is_busy(double cpu, double queued)
     return cpu >= BUSY_SHARE || (cpu >= LEAST_CPU && queued >= BUSY_SHARE);
 }
 
+/* Whether a thread turns in Horovod's loop, which does so whatever its rank does. */
+static bool is_loop(const struct ana_case *c, size_t index, uint32_t thread)
+{
+    const struct trc_file *file = ana_case_file(c, index);
+    const struct trc_sig *last = trc_live_sig(file, thread, trc_thread(file, thread)->last);
+    return last && last->flags & TRC_SIG_CONTROL;
+}
+
 /* Whether a thread was inside one call from `begin_ns` on, or in vain ones: what it uses there is no sign of life. */
 static bool is_inside(const struct ana_case *c, size_t index, uint32_t thread, int64_t begin_ns)
 {
+    if (is_loop(c, index, thread))
+        return true;
     for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
         if (p->thread == thread && p->since_ns <= begin_ns)
             return true;
@@ -132,8 +142,13 @@ bool ana_is_unseen(struct ana_case *c, size_t index, int64_t from_ns)
 
 enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
 {
-    bool calls = c->first_waiting[index] < c->first_waiting[index + 1];
+    bool calls = false, turns = false;
+    for (const struct ana_waiting *p = ana_waits(c, index); p < ana_waits(c, index + 1); p++)
+        calls |= !is_loop(c, index, p->thread);
+    for (uint32_t t = 0; t < trc_threads(ana_case_file(c, index)); t++)
+        turns |= is_loop(c, index, t);
     int64_t from = ana_case_end(c, index) - c->rules.hang_ns, last = c->members->process[index].last_end_ns;
+    last = turns ? c->loops_since_ns : last; /* Horovod's loop makes calls at all times */
     from = !calls && last > from ? last : from;
     enum ana_life sign = sign_in_file(c, index, from);
     *bytes = ana_samples_io(c, index);
@@ -143,9 +158,10 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
         return ANA_LIFE_COMPUTES;
     if (!calls && *bytes >= BUSY_BYTES) /* /proc does not tell its threads apart */
         return ANA_LIFE_READS;
-    if (sign > ANA_LIFE_NONE || !c->rules.by_past) /* a limit that was asked for is one for sleep, too */
+    if (sign > ANA_LIFE_NONE)
         return sign;
-    return sleeps(c, index, last) ? ANA_LIFE_SLEEPS : ana_is_unseen(c, index, last) ? ANA_LIFE_UNSEEN : sign;
+    bool unseen = c->rules.by_past && ana_is_unseen(c, index, last);
+    return sleeps(c, index, last) ? ANA_LIFE_SLEEPS : unseen ? ANA_LIFE_UNSEEN : sign;
 }
 
 bool ana_has_living_threads(struct ana_case *c, size_t index)

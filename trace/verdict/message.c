@@ -101,27 +101,9 @@ static void explain_never_sent(struct ana_case *c, const struct ana_dependency *
     explain_ahead(c, source->index, w->index);
 }
 
-/* Any of the ranks that could send: one that sent something else; SIZE_MAX: none did. */
-static size_t near_sender(struct ana_case *c, const struct ana_waiting *p, struct ana_dependency *w)
-{
-    if (w->peer != TRC_PEER_ANY)
-        return ana_dependency_partner(c, w);
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < c->count && w->near_messages; i++) {
-        struct ana_dependency one = *w;
-        one.met = -1;
-        one.near_messages = 0;
-        if (i != p->index && !ana_rank_moves(c, i))
-            ana_dependency_check(c, p, &one, i);
-        if (one.near_messages)
-            found = i;
-    }
-    return found;
-}
-
 static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w, bool near)
 {
-    size_t partner = near_sender(c, p, w);
+    size_t partner = ana_dependency_partner(c, w);
     bool named = w->near_messages || w->taken;
     const struct ana_waiting *source = named || partner == SIZE_MAX ? NULL : ana_rank_waiting(c, partner);
     bool stands = !near && source && ana_case_deadlocked(c, partner) && w->met == 0,

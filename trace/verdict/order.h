@@ -10,6 +10,9 @@ struct ana_step {
     uint64_t channel;            /* communicator identity of a message */
     uint32_t to, from;           /* destination and source of a message; UINT32_MAX: nobody, or not known */
     int32_t tag;                 /* tag of the message sent */
+    uint32_t call;               /* call and call site, as its own file has them */
+    uint64_t site;
+    uint64_t begin; /* ticks */
 };
 struct ana_steps {
     struct ana_step *step;
@@ -28,6 +31,21 @@ const struct ana_steps *ana_case_steps(struct ana_case *c, size_t index, uint32_
 const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint32_t thread);
 /* Frees all steps. */
 void ana_case_free_steps(struct ana_case *c);
+
+/* habit.c: a step that a rank has never made before after the same steps. */
+struct ana_novelty {
+    const struct ana_step *step, *before; /* the new step; the step that followed each time before */
+    size_t alike, times;                  /* number of equal steps before it; number of earlier times */
+};
+enum ana_habit {
+    ANA_HABIT_UNKNOWN, /* it has not been here often enough */
+    ANA_AS_EVER,
+    ANA_NOVEL
+};
+/* Compares the last steps of a rank with its own past. */
+enum ana_habit ana_habit_of(const struct ana_steps *steps, struct ana_novelty *out);
+/* Reduces the culprits to one rank if only that one of its knot left its habit. */
+void ana_narrow_culprits(struct ana_case *c);
 
 /* order.c: where one is whom a rank waits for. */
 enum ana_past {

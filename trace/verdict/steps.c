@@ -1,6 +1,7 @@
 /* The last steps of a rank: the places in the program from which it made its calls, in order, with the call that it is
  * in as the last step. */
 #include "trace/util/hash.h"
+#include "trace/util/sort.h"
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
@@ -26,7 +27,7 @@ struct reading {
     struct ana_steps *steps;
 };
 
-static void add_step(struct reading *r, const struct trc_sig *sig, uint64_t sequence)
+static void add_step(struct reading *r, const struct trc_sig *sig, uint64_t sequence, uint64_t begin)
 {
     struct ana_steps *s = r->steps;
     if (s->count == r->room) {
@@ -54,6 +55,9 @@ static void add_step(struct reading *r, const struct trc_sig *sig, uint64_t sequ
         .from =
             sig->flags & TRC_SIG_P2P_IN ? (uint32_t)ana_partner(r->c->job, r->index, comm, sig->source) : UINT32_MAX,
         .tag = sig->tag,
+        .call = sig->call,
+        .site = sig->site,
+        .begin = begin,
     };
 }
 
@@ -79,15 +83,30 @@ static void read_steps(struct reading *r, uint32_t thread)
         chunks++;
         from = chunk.first_ticks;
     }
-    r->steps->whole = chunks < CHUNKS && ana_case_events_known(r->c, r->index) && !trc_misses_events(trc_head(r->file));
+    r->steps->whole &=
+        chunks < CHUNKS && ana_case_events_known(r->c, r->index) && !trc_misses_events(trc_head(r->file));
     struct trc_cursor *cursor = chunks ? trc_cursor_open(r->c->members->process[r->index].rank.file, thread) : NULL;
     if (!cursor)
         return;
     trc_cursor_seek(cursor, from);
     for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;)
         if (is_step(r, &rec))
-            add_step(r, rec.sig, rec.sequence);
+            add_step(r, rec.sig, rec.sequence, rec.begin);
     trc_cursor_close(cursor);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct ana_step *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The steps of all threads of a rank that call Gloo: PyTorch gives what one thread asks for to several. */
+static void read_all_steps(struct reading *r)
+{
+    for (uint32_t t = 0; t < trc_threads(r->file); t++)
+        read_steps(r, t);
+    ana_sort(r->steps->step, r->steps->count, sizeof *r->steps->step, by_begin);
 }
 
 /* The waiting operation of that thread, else the longest; NULL: the rank is not blocked. */
@@ -114,9 +133,13 @@ static const struct ana_steps *steps_of(struct ana_case *c, size_t index, uint32
         return &none;
     struct reading r = {.c = c, .file = ana_case_file(c, index), .index = index, .steps = steps};
     ana_map_init(&r.places, sizeof(uint64_t));
-    read_steps(&r, thread);
+    steps->whole = true;
+    if (waiting && strncmp(waiting->call->name, "gloo::", 6) == 0)
+        read_all_steps(&r);
+    else
+        read_steps(&r, thread);
     if (waiting)
-        add_step(&r, waiting->sig, waiting->sequence);
+        add_step(&r, waiting->sig, waiting->sequence, UINT64_MAX);
     ana_map_free(&r.places);
     steps->index = index;
     steps->open = waiting;

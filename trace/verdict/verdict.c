@@ -204,6 +204,7 @@ static void judge(struct ana_case *c)
         ana_explain_cut(c);
         ana_explain_stopped(c);
     }
+    ana_narrow_culprits(c);
     if (c->out->state == ANA_VERDICT_HUNG)
         ana_explain_failed(c);
     if (c->out->state == ANA_VERDICT_HUNG && c->out->confidence != ANA_PROVEN)
@@ -388,13 +389,13 @@ void ana_verdict_free(struct ana_verdict *v)
 void ana_verdict_headline(const struct ana_verdict *v, char *out, size_t size)
 {
     char since[ANA_TEXT], usual[ANA_TEXT];
-    if ((v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_WAITING) && v->since_ns >= 0)
-        snprintf(out, size, "%s for %s: %s", ana_verdict_state_name(v->state),
-                 ana_spoken(since, sizeof since, (double)v->since_ns), v->summary.text);
-    else if (v->state == ANA_VERDICT_SLOW && v->since_ns >= 0 && v->usual_ns > 0)
-        snprintf(out, size, "%s, for %s (a step usually takes %s)", v->summary.text,
-                 ana_spoken(since, sizeof since, (double)v->since_ns),
-                 ana_spoken(usual, sizeof usual, (double)v->usual_ns));
+    bool waits = v->state == ANA_VERDICT_WAITING && v->usual_ns > 0;
+    bool lasts = (v->state == ANA_VERDICT_HUNG || v->state == ANA_VERDICT_WAITING) && v->since_ns >= 0;
+    if (lasts)
+        snprintf(out, size, "%s for %s: %s%s%s%s", ana_verdict_state_name(v->state),
+                 ana_spoken(since, sizeof since, (double)v->since_ns), v->summary.text,
+                 waits ? " (a step usually takes " : "",
+                 waits ? ana_spoken(usual, sizeof usual, (double)v->usual_ns) : "", waits ? ")" : "");
     else
         snprintf(out, size, "%s", v->summary.text);
 }

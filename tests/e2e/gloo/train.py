@@ -1,5 +1,6 @@
 """train.py [late]: PyTorch on Gloo, with DistributedDataParallel, a ring and a group of two; "late": rank 1 stays away at
-the end; "owed": rank 0 waits for a message of it then; "timeout": for longer than the others wait for it; "alone": it has no group."""
+the end; "owed": rank 0 waits for a message of it then; "timeout": for longer than the others wait for it; "alone": it has no group; "groups": rank 2 leaves out a reduction in a
+group of two once; "pipeline": it receives one message more than rank 1 sends in a step."""
 import datetime
 import sys
 import time
@@ -36,6 +37,24 @@ if "timeout" in sys.argv:
     except RuntimeError:
         print("an exception came through", flush=True)
     sys.exit(0)
+if "groups" in sys.argv:
+    second = dist.new_group([1, 2])
+    for step in range(10):
+        if rank < 2:
+            dist.all_reduce(data, group=pair)
+        if rank == 1 or (rank == 2 and step != 6):
+            dist.all_reduce(data, group=second)
+if "pipeline" in sys.argv:
+    for step in range(8):
+        for _ in range(4 + (rank == 2 and step == 6)):
+            if rank > 0:
+                dist.recv(data, rank - 1)
+            if rank < 2:
+                dist.send(data, rank + 1)
+        if rank == 2:
+            dist.send(data, 0)
+        if rank == 0:
+            dist.recv(data, 2)
 if "late" in sys.argv and rank == 1:
     time.sleep(1000)
 if "owed" in sys.argv and rank == 0:
