@@ -11,6 +11,12 @@ enum {
     MEMBERS = 64, /* most ranks of a knot */
 };
 
+struct novelty {
+    const struct ana_step *step, *before; /* the new step; the step that followed each time before */
+    size_t alike, times;                  /* number of equal steps before it; number of earlier times */
+};
+enum habit { UNKNOWN, AS_EVER, NOVEL };
+
 /* Number of equal steps before these two, `most` at most. */
 static size_t alike_before(const struct ana_step *a, const struct ana_step *b, size_t most)
 {
@@ -21,7 +27,7 @@ static size_t alike_before(const struct ana_step *a, const struct ana_step *b, s
 }
 
 /* How the step at `at` fits what came before after as many equal steps as came TIMES times. */
-static enum ana_habit habit_at(const struct ana_steps *s, size_t at, struct ana_novelty *out)
+static enum habit habit_at(const struct ana_steps *s, size_t at, struct novelty *out)
 {
     size_t from = at > PAST ? at - PAST : 0, longest[TIMES] = {0};
     for (size_t i = from; i < at; i++) {
@@ -33,32 +39,33 @@ static enum ana_habit habit_at(const struct ana_steps *s, size_t at, struct ana_
                 n = less;
             }
     }
-    *out = (struct ana_novelty){.step = s->step + at, .alike = longest[TIMES - 1]};
+    *out = (struct novelty){.step = s->step + at, .alike = longest[TIMES - 1]};
     if (!out->alike)
-        return ANA_HABIT_UNKNOWN;
+        return UNKNOWN;
     for (size_t i = from + out->alike; i < at; i++) {
         if (alike_before(s->step + i, s->step + at, out->alike) < out->alike)
             continue;
         if (s->step[i].place == s->step[at].place)
-            return ANA_AS_EVER;
+            return AS_EVER;
         if (out->before && out->before->place != s->step[i].place)
-            return ANA_HABIT_UNKNOWN; /* it goes on in several ways */
+            return UNKNOWN; /* it goes on in several ways */
         out->before = s->step + i;
         out->times++;
     }
-    return ANA_NOVEL;
+    return NOVEL;
 }
 
-enum ana_habit ana_habit_of(const struct ana_steps *s, struct ana_novelty *out)
+/* Compares the last steps of a rank with its own past. */
+static enum habit habit_of(const struct ana_steps *s, struct novelty *out)
 {
-    enum ana_habit last = s->count ? habit_at(s, s->count - 1, out) : ANA_HABIT_UNKNOWN;
-    for (size_t i = s->count < RECENT ? 0 : s->count - RECENT; i + 1 < s->count && last != ANA_NOVEL; i++)
-        if (habit_at(s, i, out) == ANA_NOVEL)
-            return ANA_NOVEL;
+    enum habit last = s->count ? habit_at(s, s->count - 1, out) : UNKNOWN;
+    for (size_t i = s->count < RECENT ? 0 : s->count - RECENT; i + 1 < s->count && last != NOVEL; i++)
+        if (habit_at(s, i, out) == NOVEL)
+            return NOVEL;
     return last;
 }
 
-static void tell_novelty(struct ana_case *c, size_t index, const struct ana_novelty *n)
+static void tell_novelty(struct ana_case *c, size_t index, const struct novelty *n)
 {
     char place[200] = "";
     const struct trc_file *file = ana_case_file(c, index);
@@ -72,7 +79,7 @@ static void tell_novelty(struct ana_case *c, size_t index, const struct ana_nove
 void ana_narrow_culprits(struct ana_case *c)
 {
     struct ana_finding *f = c->out;
-    struct ana_novelty novelty, one;
+    struct novelty novelty, one;
     size_t novel = SIZE_MAX, asked = 0;
     if (f->state != ANA_VERDICT_HUNG || f->culprits < 2 || f->absents ||
         (f->id != ANA_CLASS_CYCLE && f->id != ANA_CLASS_UNMATCHED && f->id != ANA_CLASS_MISSING))
@@ -83,11 +90,10 @@ void ana_narrow_culprits(struct ana_case *c)
         if (!named && (!knot || ana_rank_knot(c, i) != knot))
             continue;
         const struct ana_waiting *p = ana_rank_waiting(c, i);
-        enum ana_habit habit =
-            p && asked++ < MEMBERS ? ana_habit_of(ana_case_steps(c, i, p->thread), &one) : ANA_HABIT_UNKNOWN;
-        if ((habit == ANA_NOVEL && novel != SIZE_MAX) || (habit == ANA_HABIT_UNKNOWN && named))
+        enum habit habit = p && asked++ < MEMBERS ? habit_of(ana_case_steps(c, i, p->thread), &one) : UNKNOWN;
+        if ((habit == NOVEL && novel != SIZE_MAX) || (habit == UNKNOWN && named))
             return;
-        if (habit == ANA_NOVEL) {
+        if (habit == NOVEL) {
             novel = i;
             novelty = one;
         }

@@ -101,6 +101,21 @@ static void explain_never_sent(struct ana_case *c, const struct ana_dependency *
     explain_ahead(c, source->index, w->index);
 }
 
+/* Any of the ranks that could send: one that sent something else; SIZE_MAX: none did. */
+static size_t near_sender(struct ana_case *c, const struct ana_waiting *p, const struct ana_dependency *w)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < c->count && w->near_messages; i++) {
+        struct ana_dependency one = *w;
+        one.met = -1;
+        one.near_messages = 0;
+        if (i != p->index && !ana_rank_moves(c, i))
+            ana_dependency_check(c, p, &one, i);
+        found = one.near_messages ? i : found;
+    }
+    return found;
+}
+
 static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w, bool near)
 {
     size_t partner = ana_dependency_partner(c, w);
@@ -122,7 +137,7 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     ana_case_blame(c, partner);
     ana_case_doubt_culprits(c);
     if (near)
-        ana_explain_near(c, w, partner);
+        ana_explain_near(c, w, w->peer == TRC_PEER_ANY ? near_sender(c, p, w) : partner);
     else
         explain_never_sent(c, w, source, who, &strayed);
     return true;

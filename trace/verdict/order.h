@@ -32,21 +32,6 @@ const struct ana_steps *ana_thread_steps(struct ana_case *c, size_t index, uint3
 /* Frees all steps. */
 void ana_case_free_steps(struct ana_case *c);
 
-/* habit.c: a step that a rank has never made before after the same steps. */
-struct ana_novelty {
-    const struct ana_step *step, *before; /* the new step; the step that followed each time before */
-    size_t alike, times;                  /* number of equal steps before it; number of earlier times */
-};
-enum ana_habit {
-    ANA_HABIT_UNKNOWN, /* it has not been here often enough */
-    ANA_AS_EVER,
-    ANA_NOVEL
-};
-/* Compares the last steps of a rank with its own past. */
-enum ana_habit ana_habit_of(const struct ana_steps *steps, struct ana_novelty *out);
-/* Reduces the culprits to one rank if only that one of its knot left its habit. */
-void ana_narrow_culprits(struct ana_case *c);
-
 /* order.c: where one is whom a rank waits for. */
 enum ana_past {
     ANA_PAST_UNKNOWN,

@@ -47,6 +47,8 @@ const struct ana_waiting *ana_creates_too(struct ana_case *c, const struct ana_w
 uint32_t ana_thread_outside(struct ana_case *c, size_t index);
 /* Makes the rank's line, and its stack, tell of that thread where its others only listen. */
 void ana_tell_outside(struct ana_case *c, size_t index);
+/* habit.c: reduces the culprits to one rank if only that one of its knot left its habit. */
+void ana_narrow_culprits(struct ana_case *c);
 /* missing.c: blames the ranks in a function of the program that this collective calls, or MPI_Finalize where it is
  * NULL, and returns whether one waits for a lock or a signal there. */
 bool ana_blame_callbacks(struct ana_case *c, const struct ana_group *g);
