@@ -44,7 +44,8 @@ static void add_request(struct ana_case *c, struct ana_waiting *p, const struct 
     struct ana_dependency *d = NULL;
     if (flags & TRC_SIG_P2P_OUT && (d = add_dependency(c, p, ANA_DEPENDENCY_RECEIVER, &r->sig, 0, r->begin_ns)))
         d->started = true;
-    if (flags & TRC_SIG_P2P_IN && r->call->opclass != TRC_OP_MPROBE)
+    const bool has_come = r->call->opclass == TRC_OP_MPROBE || r->call->opclass == TRC_OP_IMRECV;
+    if (flags & TRC_SIG_P2P_IN && !has_come)
         add_dependency(c, p, ANA_DEPENDENCY_MESSAGE, &r->sig, 0, r->begin_ns);
     if (flags & TRC_SIG_COLL &&
         (d = add_dependency(c, p, ANA_DEPENDENCY_COLLECTIVE, &r->sig, r->sequence, r->begin_ns)))
