@@ -1,13 +1,11 @@
 #include "interpose/mpi/families.h"
 #include "interpose/base/arena.h"
+#include "interpose/base/lock.h"
 
-#include <sched.h>
-#include <stdatomic.h>
 #include <stddef.h>
 
 #define BUCKETS 16384u
 #define MOST    65536u /* families of living communicators; with more, numbers are not known */
-#define PATIENT 100000
 
 struct ipo_family {
     uint64_t key, number;
@@ -16,23 +14,8 @@ struct ipo_family {
 static struct ipo_family *bucket[BUCKETS];
 static unsigned families;
 
-/* A lock that is held for some dozen instructions.  A thread that cannot take it does without a number. */
+/* A thread that cannot take it does without a number. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
-
-static bool lock(void)
-{
-    for (int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++) {
-        if (i == PATIENT)
-            return false;
-        if (i % 100 == 99)
-            sched_yield();
-    }
-    return true;
-}
-static void release_lock(void)
-{
-    atomic_flag_clear_explicit(&busy, memory_order_release);
-}
 
 static struct ipo_family **find_place(uint64_t key)
 {
@@ -45,7 +28,7 @@ static struct ipo_family **find_place(uint64_t key)
 bool ipo_family_next(uint64_t key, struct ipo_family **of_parent, uint64_t *number)
 {
     struct ipo_family *fresh = ipo_arena_get(sizeof *fresh);
-    if (!lock()) {
+    if (!ipo_lock(&busy)) {
         ipo_arena_release(fresh, sizeof *fresh);
         return false;
     }
@@ -62,14 +45,14 @@ bool ipo_family_next(uint64_t key, struct ipo_family **of_parent, uint64_t *numb
     }
     if (found)
         *number = found->number++;
-    release_lock();
+    ipo_unlock(&busy);
     ipo_arena_release(fresh, sizeof *fresh);
     return found != NULL;
 }
 
 void ipo_families_forget(struct ipo_family **of_parent)
 {
-    if (!*of_parent || !lock())
+    if (!*of_parent || !ipo_lock(&busy))
         return;
     struct ipo_family *gone = *of_parent;
     *of_parent = NULL;
@@ -78,7 +61,7 @@ void ipo_families_forget(struct ipo_family **of_parent)
         if (*at == f)
             *at = f->in_bucket;
     }
-    release_lock();
+    ipo_unlock(&busy);
     for (struct ipo_family *next; gone; gone = next) {
         next = gone->of_parent;
         ipo_arena_release(gone, sizeof *gone);

@@ -1,17 +1,15 @@
 #include "interpose/mpi/living.h"
 #include "interpose/base/arena.h"
+#include "interpose/base/lock.h"
 #include "interpose/core/state.h"
 #include "interpose/mpi/abi.h"
 #include "interpose/mpi/requests.h"
 
-#include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #define BUCKETS 4096u
 #define MOST    65536u /* objects at a time; with more nothing is known of any */
 #define PLACES  256u   /* calls at a site that left something */
-#define PATIENT 100000
 
 struct living {
     struct living *next;
@@ -24,20 +22,15 @@ static struct living *bucket[BUCKETS];
 static unsigned count;
 static atomic_bool lost; /* something was not followed: nothing is certain */
 
-/* A lock that is held for some dozen instructions; who cannot take it gives up, for good. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
+/* A thread that cannot take the lock gives up, for good. */
 static bool lock(void)
 {
-    for (int i = 0; atomic_flag_test_and_set_explicit(&busy, memory_order_acquire); i++) {
-        if (i == PATIENT) {
-            atomic_store(&lost, true);
-            return false;
-        }
-        if (i % 100 == 99)
-            sched_yield();
-    }
-    return true;
+    const bool taken = ipo_lock(&busy);
+    if (!taken)
+        atomic_store(&lost, true);
+    return taken;
 }
 
 static struct living **find_bucket(enum ipo_makes kind, uintptr_t handle)
@@ -59,7 +52,7 @@ void ipo_living_made(enum ipo_makes kind, uintptr_t handle, uint32_t call, uint6
         count++;
     }
     if (kept)
-        atomic_flag_clear_explicit(&busy, memory_order_release);
+        ipo_unlock(&busy);
     if (!kept || fresh)
         atomic_store(&lost, true);
     ipo_arena_release(fresh, sizeof *fresh);
@@ -79,7 +72,7 @@ bool ipo_living_is(enum ipo_makes kind, uintptr_t handle)
     if (!lock())
         return false;
     bool is = *find(kind, handle) != NULL;
-    atomic_flag_clear_explicit(&busy, memory_order_release);
+    ipo_unlock(&busy);
     return is;
 }
 
@@ -92,7 +85,7 @@ void ipo_living_forget(enum ipo_makes kind, uintptr_t handle)
         *at = gone->next;
         count--;
     }
-    atomic_flag_clear_explicit(&busy, memory_order_release);
+    ipo_unlock(&busy);
     ipo_arena_release(gone, sizeof *gone);
 }
 
@@ -135,7 +128,7 @@ void ipo_living_write(void)
     for (unsigned i = 0; i < BUCKETS; i++)
         for (const struct living *one = bucket[i]; one; one = one->next)
             add_left(what[one->kind], one->call, one->site);
-    atomic_flag_clear_explicit(&busy, memory_order_release);
+    ipo_unlock(&busy);
     if (atomic_load(&ipo_requests.persistent)) /* else the walk would only touch 512 KB that nothing has used */
         ipo_requests_walk(add_request);
     for (unsigned i = 0; i < places; i++) {
