@@ -401,7 +401,7 @@ static void *play(void *number)
     }
     for (int step = 1; step <= steps; step++) {
         while (step == stop_step && me == stop_rank)
-            sleep(1);
+            pause();
         switch (draw(&alike, 8)) {
         case 0:
             shift(step);

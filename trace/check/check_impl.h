@@ -46,7 +46,7 @@ struct ana_request {
     bool freed;                        /* freed by MPI_Request_free: its completion time is not known */
     struct ana_end *send, *receive;    /* replay: ends it has begun and nobody has completed; NULL: nothing */
     struct ana_meeting *meeting;
-    size_t place; /* in the meeting, by arrival */
+    size_t place; /* number in the meeting, by arrival */
 };
 
 /* One thread of one rank, and how far the replay has come with it. */

@@ -15,7 +15,7 @@
 struct ana_job {
     struct ana_upper upper;
     struct ana_members members;
-    struct ana_job_info info; /* as of the last refresh; its state is without the verdict */
+    struct ana_job_info info; /* job at the last refresh; its state is without the verdict */
     struct ana_analysis analysis;
     struct ana_time_range range;
     char **warning;

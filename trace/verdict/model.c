@@ -353,7 +353,7 @@ static bool find_any_message(struct ana_case *c, const struct ana_waiting *p, st
     struct ana_range range = ana_members(c->job, d->index, d->comm, false);
     for (size_t m = range.from; m < range.to && d->met <= 0; m++) {
         size_t index = ana_member(c->job, d->index, d->comm, m);
-        if (index == SIZE_MAX || index == p->index)
+        if (index == SIZE_MAX) /* messages to itself count */
             continue;
         d->met = -1;
         ana_dependency_check(c, p, d, index);
