@@ -218,6 +218,26 @@ static void second_first(struct tb *tb, int rank)
     tb_inside(tb, 0, &wait, 20 * S, 1);
 }
 
+/* Rank 0 has sent to itself what it receives from any source; it waits for a message of rank 1, too. */
+static void to_itself(struct tb *tb, int rank)
+{
+    struct trc_sig send = tb_sig(TB_ISEND), receive = tb_sig(TB_IRECV);
+    tb_comm(tb, 5, 55 + (uint64_t)rank, 0, &(int32_t){rank}, 1);
+    send.comm = receive.comm = 5;
+    send.tag = receive.rtag = 7;
+    send.peer = 0;
+    send.sent = receive.received = 8;
+    receive.source = TRC_PEER_ANY;
+    send.flags = TRC_SIG_P2P_OUT | TRC_SIG_START;
+    receive.flags = TRC_SIG_P2P_IN | TRC_SIG_START;
+    if (rank)
+        return;
+    tb_event(tb, 0, &receive, 3 * S, 3 * S + 100, (struct tb_more){0});
+    tb_event(tb, 0, &send, 3 * S + 200, 3 * S + 300, (struct tb_more){0});
+    tb_irecv(tb, 0, 3 * S + 400, 3 * S + 500, 1, 9, 8);
+    inside(tb, TB_WAITALL, 20 * S, 0, 0);
+}
+
 /* A receive failed, and rank 1 went on without the answer that rank 0 waits for. */
 static void failed(struct tb *tb, int rank)
 {
@@ -371,6 +391,7 @@ static const struct {
      "which an earlier receive took that nobody completed"},
     {"the second receive completed first", 2, second_first, ANA_CLASS_UNMATCHED,
      "rank 0 does not come out of MPI_Waitall"},
+    {"a message to itself", 2, to_itself, ANA_CLASS_UNMATCHED, "a message from rank 1 with tag 9"},
     {"a receive that failed", 3, failed, ANA_CLASS_UNMATCHED, "before that, MPI_Recv returned an error to rank 1"},
     {"a message that was only probed", 2, probed, ANA_CLASS_UNMATCHED,
      "rank 1 has found by MPI_Mprobe what rank 0 sends in MPI_Ssend to rank 1, tag 7, and does not receive it"},
