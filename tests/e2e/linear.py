@@ -1,6 +1,6 @@
 # timeout: 600
 """Instructions and memory of the commands grow as the number of ranks does, in jobs that ended, hang or lost a node: a
-square shows at a few hundred ranks already, counted by callgrind.  Found are squares that more than double the cost of 10,000 ranks."""
+square shows at a few hundred ranks already, counted by callgrind.  Found are squares that cost 10,000 ranks seven times as much."""
 import os
 import platform
 import re
@@ -19,7 +19,7 @@ COMMANDS = (("ended", "report --all"), ("ended", "report --html"), ("ended", "ch
 MEMORY_OF = (("ended", "check"), ("hang", "verdict"), ("hang", "report --json"), ("hang", "check"), ("dead", "verdict"))
 # From the second size to the third twice as much may be added as from the first to the second, and a share for sorting
 # or for rooms that double; a square would add four times as much.
-BOUND, BOUND_OF_MEMORY = 2.1, 3.0
+BOUND, BOUND_OF_MEMORY = 2.5, 3.0
 FRESH_S = 30
 
 if not shutil.which("valgrind"):

@@ -1,5 +1,5 @@
-/* The first difference of a rank from its own past: where it has gone on, after the same steps, in another way than each
- * time before.  Of ranks that wait for each other, one that alone has done so is to blame. */
+/* The first difference of a rank from its own past: the step that, after the same steps, is another one than each time
+ * before.  Of ranks that wait for each other, one that alone has done so is to blame. */
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict_impl.h"
 

@@ -91,7 +91,8 @@ static bool is_silent(const struct loops *l, size_t m)
     return missed > 3 * others;
 }
 
-/* Whether a member waits for no tensor and is in no call of MPI, and shows a sign of life: it may still come. */
+/* Whether a member waits for no tensor and is in no call of MPI, and shows a sign of life that is not of a thread of
+ * Horovod or Gloo: it may still come. */
 static bool is_at_work(const struct loops *l, size_t m)
 {
     double bytes;
@@ -100,7 +101,8 @@ static bool is_at_work(const struct loops *l, size_t m)
         !hvd_has_file(l, m) || r->main_inside || (m == 0 && r->asks) || r->joined || r->maybe_joined || !r->alive;
     for (size_t i = 0; i < l->set->tensors && !asks; i++)
         asks = l->set->tensor[i].pending && l->set->tensor[i].submitted[m] == ANA_HVD_YES;
-    return !asks && ana_life_of(l->c, r->index, &bytes) > ANA_LIFE_NONE;
+    const enum ana_life life = asks ? ANA_LIFE_NONE : ana_life_of(l->c, r->index, &bytes);
+    return life == ANA_LIFE_UNSEEN || life == ANA_LIFE_SLEEPS || life == ANA_LIFE_READS || life == ANA_LIFE_CHILD;
 }
 
 void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confidence confidence, int64_t since_ns)

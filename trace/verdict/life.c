@@ -28,9 +28,7 @@ static bool is_busy(double cpu, double queued)
 /* Whether a thread turns in Horovod's loop, which does so whatever its rank does. */
 static bool is_loop(const struct ana_case *c, size_t index, uint32_t thread)
 {
-    const struct trc_file *file = ana_case_file(c, index);
-    const struct trc_sig *last = trc_live_sig(file, thread, trc_thread(file, thread)->last);
-    return last && last->flags & TRC_SIG_CONTROL;
+    return trc_live_controls(ana_case_file(c, index), thread);
 }
 
 /* Whether a thread was inside one call from `begin_ns` on, or in vain ones: what it uses there is no sign of life. */
