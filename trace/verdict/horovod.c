@@ -95,14 +95,12 @@ static bool is_silent(const struct loops *l, size_t m)
  * Horovod or Gloo: it may still come. */
 static bool is_at_work(const struct loops *l, size_t m)
 {
-    double bytes;
     const struct ana_hvd_rank *r = &l->set->rank[m];
     bool asks =
         !hvd_has_file(l, m) || r->main_inside || (m == 0 && r->asks) || r->joined || r->maybe_joined || !r->alive;
     for (size_t i = 0; i < l->set->tensors && !asks; i++)
         asks = l->set->tensor[i].pending && l->set->tensor[i].submitted[m] == ANA_HVD_YES;
-    const enum ana_life life = asks ? ANA_LIFE_NONE : ana_life_of(l->c, r->index, &bytes);
-    return life == ANA_LIFE_UNSEEN || life == ANA_LIFE_SLEEPS || life == ANA_LIFE_READS || life == ANA_LIFE_CHILD;
+    return !asks && ana_is_busy_aside(l->c, r->index);
 }
 
 void hvd_settle(const struct loops *l, enum ana_verdict_class id, enum ana_confidence confidence, int64_t since_ns)

@@ -162,6 +162,14 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
     return sleeps(c, index, last) ? ANA_LIFE_SLEEPS : unseen ? ANA_LIFE_UNSEEN : sign;
 }
 
+bool ana_is_busy_aside(struct ana_case *c, size_t index)
+{
+    double bytes;
+    enum ana_life life = ana_life_of(c, index, &bytes);
+    return life == ANA_LIFE_UNSEEN || life == ANA_LIFE_READS || life == ANA_LIFE_CHILD ||
+           sleeps(c, index, c->loops_since_ns);
+}
+
 bool ana_has_living_threads(struct ana_case *c, size_t index)
 {
     double bytes;
