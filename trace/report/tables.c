@@ -444,8 +444,8 @@ static void put_places(struct ana_page *p)
     ana_page_table(p, "WHERE", table, MOST_ROWS, "places", put_way);
 }
 
-ana_section *const ana_page_brief[] = {put_prices, put_ranks,        put_collectives, put_iterations, put_blame,
-                                       put_calls,  ana_page_devices, put_segments,    put_files,      NULL};
+ana_section *const ana_page_brief[] = {put_prices, put_ranks,        put_collectives, put_blame, put_iterations,
+                                       put_calls,  ana_page_devices, put_segments,    put_files, NULL};
 
 const struct ana_page_part ana_page_parts[] = {
     {"ranks", put_ranks},          {"calls", put_calls},       {"collectives", put_collectives},
