@@ -92,7 +92,7 @@ size_t ana_partner(const struct ana_job *job, size_t index, const struct trc_com
     return far < job->members.count ? far : SIZE_MAX;
 }
 
-/* Returns whether this is a group of Gloo or NCCL of some ranks. No file lists them; each of them defines the group. */
+/* Whether a communicator is a group of Gloo or NCCL of some ranks: no file lists its members, and each defines it. */
 static bool is_unlisted(const struct trc_comm *comm)
 {
     return !comm->members && !comm->def.flags;

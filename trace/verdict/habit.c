@@ -26,7 +26,7 @@ static size_t alike_before(const struct ana_step *a, const struct ana_step *b, s
     return n;
 }
 
-/* How the step at `at` fits what came before after as many equal steps as came TIMES times. */
+/* Compares the step at `at` with the steps after the longest equal sequences before that occur TIMES times. */
 static enum habit habit_at(const struct ana_steps *s, size_t at, struct novelty *out)
 {
     size_t from = at > PAST ? at - PAST : 0, longest[TIMES] = {0};

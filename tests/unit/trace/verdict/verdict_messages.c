@@ -218,7 +218,7 @@ static void second_first(struct tb *tb, int rank)
     tb_inside(tb, 0, &wait, 20 * S, 1);
 }
 
-/* Rank 0 has sent to itself what it receives from any source; it waits for a message of rank 1, too. */
+/* Rank 0 receives its own message from any source, and waits for a message of rank 1, too. */
 static void to_itself(struct tb *tb, int rank)
 {
     struct trc_sig send = tb_sig(TB_ISEND), receive = tb_sig(TB_IRECV);
@@ -269,7 +269,7 @@ static void probed(struct tb *tb, int rank)
     tb_inside(tb, 0, &probe, 22 * S, 0);
 }
 
-/* ... is under way to MPI_Imrecv; rank 1 waits for another that rank 0 does not send. */
+/* The message found by MPI_Mprobe is passed to MPI_Imrecv; rank 1 waits for another one, which was not sent. */
 static void probed_and_received(struct tb *tb, int rank)
 {
     struct trc_sig probe = tb_sig(TB_MPROBE), receive = tb_sig(TB_IMRECV), send = tb_sig(TB_SSEND);
