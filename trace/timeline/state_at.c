@@ -162,7 +162,9 @@ static void add_waits(const struct ana_job *job, size_t index, const struct foun
 {
     const struct ana_store *store = &ana_job_analysis(job)->store;
     uint32_t call = ana_call_number_of(ana_job_members(job), index, f->sig.call);
-    if (f->open || f->end_ns > ana_known_time(job, index).end_ns || store->waits_since_ns > f->begin_ns)
+    const struct ana_analysis *analysis = ana_job_analysis(job);
+    if (f->open || f->end_ns > ana_known_time(job, index).end_ns || store->waits_since_ns > f->begin_ns ||
+        (analysis->indexed && analysis->kept_since_ns > f->begin_ns))
         return;
     out->waited_ns = 0;
     const struct ana_stored_wait *w;

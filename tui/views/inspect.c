@@ -37,22 +37,29 @@ static void put_row(void *user, const char *label, const char *text)
     tui_pager_line(pager, *text == '>' ? TUI_STYLE_STRONG : TUI_STYLE_NORMAL, line);
 }
 
+/* Puts a row unless it is of a wait: an index has the waits of late calls only. */
+static void put_row_but_waits(void *user, const char *label, const char *text)
+{
+    if (strcmp(label, "waited") != 0 && strcmp(label, "meanwhile") != 0)
+        put_row(user, label, text);
+}
+
 /* Puts the moment of a rank, below a title. */
 static void put_moment(struct tui_app *app, size_t index, int64_t at_ns, const char *title, struct tui_moment *moment,
-                       struct tui_pager *pager)
+                       tui_inspect_row *row, struct tui_pager *pager)
 {
     char line[120];
     tui_inspect(app->job, &app->summary, index, at_ns, moment);
     snprintf(line, sizeof line, title, TUI_RANK_NAME(app, index), (double)at_ns / 1e9);
     tui_pager_line(pager, TUI_STYLE_STRONG, line);
-    tui_inspect_rows(app->job, moment, put_row, pager);
+    tui_inspect_rows(app->job, moment, row, pager);
 }
 
 static void draw_moment(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     struct own *o = own(app);
     tui_pager_begin(&o->pager, grid, rect);
-    put_moment(app, app->cursor_rank, app->cursor_ns, SAY_RANK_AT, &o->moment, &o->pager);
+    put_moment(app, app->cursor_rank, app->cursor_ns, SAY_RANK_AT, &o->moment, put_row, &o->pager);
     tui_pager_end(&o->pager, SAY_ENTER_WHOM_IT);
 }
 
@@ -68,7 +75,7 @@ void tui_longest_draw(struct tui_app *app, const struct ana_site *site, struct t
     }
     tui_pager_begin(&o->pager, grid, rect);
     if (o->at_ns > INT64_MIN)
-        put_moment(app, site->index, o->at_ns, SAY_LONGEST_CALL, &o->moment, &o->pager);
+        put_moment(app, site->index, o->at_ns, SAY_LONGEST_CALL, &o->moment, put_row_but_waits, &o->pager);
     if (o->pager.count > o->pager.page)
         tui_pager_end(&o->pager, SAY_REST_BY_E);
 }
