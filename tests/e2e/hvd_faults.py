@@ -110,8 +110,7 @@ def asleep():
         return seen[-1].get("state") == "waiting" and seen[-1]["since_s"] > 4
 
     check("asleep: waited for, beyond the limit", wait_for(waits, 60) and seen[-1]["culprits"] == [1], seen[-1:])
-    later = [(verdict("asleep", 1.5) or {}).get("state") for _ in range(3)]
-    check("asleep: waited for at each later look", later == ["waiting"] * 3, later)
+    check("asleep: never called hung", not [v for v in seen if v and v["state"] not in ("healthy", "waiting")], seen)
     kill_group(job)
 
 

@@ -1,10 +1,10 @@
 # timeout: 600
 """Instructions and memory of the commands grow as the number of ranks does, in jobs that ended, hang or lost a node: a
-square shows at a few hundred ranks already, counted by callgrind.  Found are squares that cost 10,000 ranks seven times as much."""
+square shows at a few hundred ranks already, counted by callgrind.  Squares are found that cost 10,000 ranks seven times
+as much."""
 import os
 import platform
 import re
-import resource
 import shutil
 import subprocess
 import time
@@ -20,7 +20,7 @@ MEMORY_OF = (("ended", "check"), ("hang", "verdict"), ("hang", "report --json"),
 # From the second size to the third twice as much may be added as from the first to the second, and a share for sorting
 # or for rooms that double; a square would add four times as much.
 BOUND, BOUND_OF_MEMORY = 2.5, 3.0
-FRESH_S = 30
+FRESH_S = 70  # a job that hangs is looked at again while its last heartbeat is younger
 
 if not shutil.which("valgrind"):
     skip_all("no valgrind here")
@@ -59,7 +59,6 @@ def make(job, ranks):
 
 together([lambda j=job, n=ranks: make(j, n) for job in JOBS for ranks in SIZES + LARGE])
 made = time.monotonic()
-# A job whose last heartbeat is fresh may be alive: it is looked at again.
 for group in [[c for c in COMMANDS if c[0] == "ended"], [c for c in COMMANDS if c[0] != "ended"]]:
     together([lambda j=job, c=command: judge(j, c, "instructions", instructions, SIZES, BOUND) for job, command in group])
     time.sleep(max(made + FRESH_S - time.monotonic(), 0))

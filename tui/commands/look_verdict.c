@@ -95,7 +95,8 @@ static size_t count_ranks(const struct tui_rank_stack *rank, size_t n, question 
     return count;
 }
 
-/* Writes the ranks for which `is` is true, and call and place of the first one, *first.  Returns their number. */
+/* Writes the ranks with an answer of yes from `is`, and call and place of the first, *first.  Returns the number of
+ * ranks. */
 static size_t name_first(const struct tui_rank_stack *rank, size_t n, question *is, const char *call, char who[160],
                          char where[300], const struct tui_rank_stack **first)
 {

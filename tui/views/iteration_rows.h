@@ -31,7 +31,7 @@ struct tui_iteration_rows {
     bool folded, by_host;        /* ranks share rows; by node */
     struct tui_iteration_row row[TUI_ITERATION_ROWS];
     struct ana_iteration_cell *cell; /* by row and cell: longest of its ranks; last row: of all ranks; NULL: none yet */
-    struct tui_iteration_late late[ANA_SLOWEST]; /* by row of the list of slowest iterations */
+    struct tui_iteration_late late[ANA_SLOWEST]; /* latecomers, indexed by row of the list of slowest iterations */
     /* Look that they were made for: as long as it stays equal, ranks are not read again. */
     struct tui_iteration_look look;
     unsigned summaries; /* made by then */

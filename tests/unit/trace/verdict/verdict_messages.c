@@ -251,38 +251,43 @@ static void failed(struct tb *tb, int rank)
     inside(tb, rank ? TB_BARRIER : TB_RECV, 20 * S, 1, 9);
 }
 
-/* The message that MPI_Mprobe has found is not received before the next one, which is behind it. */
-static void probed(struct tb *tb, int rank)
+static struct trc_sig probe_of(int32_t tag)
 {
-    struct trc_sig probe = tb_sig(TB_MPROBE), send = tb_sig(TB_SSEND);
-    probe.comm = send.comm = TB_WORLD;
-    probe.source = send.peer = 1 - rank;
-    probe.rtag = send.tag = 7;
+    struct trc_sig probe = tb_sig(TB_MPROBE);
+    probe.comm = TB_WORLD;
+    probe.source = 0;
+    probe.rtag = tag;
     probe.flags = TRC_SIG_P2P_IN | TRC_SIG_START;
-    send.flags = TRC_SIG_P2P_OUT;
-    if (rank == 0) {
-        tb_inside(tb, 0, &send, 20 * S, 0);
-        return;
-    }
-    tb_event(tb, 0, &probe, 21 * S, 21 * S + 1000, (struct tb_more){0});
-    probe.rtag = 8;
-    tb_inside(tb, 0, &probe, 22 * S, 0);
+    return probe;
 }
 
-/* The message found by MPI_Mprobe is passed to MPI_Imrecv; rank 1 waits for another one, which was not sent. */
-static void probed_and_received(struct tb *tb, int rank)
+/* Rank 1 has found a message of rank 0 by MPI_Mprobe.  It asks for the next one, which is behind it, first. */
+static void probed(struct tb *tb, int rank)
 {
-    struct trc_sig probe = tb_sig(TB_MPROBE), receive = tb_sig(TB_IMRECV), send = tb_sig(TB_SSEND);
-    probe.comm = receive.comm = send.comm = TB_WORLD;
-    probe.source = receive.source = send.peer = 1 - rank;
-    probe.rtag = receive.rtag = send.tag = 7;
-    probe.flags = TRC_SIG_P2P_IN | TRC_SIG_START;
+    struct trc_sig send = tb_sig(TB_SSEND), found = probe_of(7), next = probe_of(8);
+    send.comm = TB_WORLD;
+    send.peer = 1;
+    send.tag = 7;
     send.flags = TRC_SIG_P2P_OUT;
     if (rank == 0) {
         tb_inside(tb, 0, &send, 20 * S, 0);
         return;
     }
-    tb_event(tb, 0, &probe, 21 * S, 21 * S + 1000, (struct tb_more){0});
+    tb_event(tb, 0, &found, 21 * S, 21 * S + 1000, (struct tb_more){0});
+    tb_inside(tb, 0, &next, 22 * S, 0);
+}
+
+/* Rank 1 passes it to MPI_Imrecv; it waits for another one, which was not sent. */
+static void probed_and_received(struct tb *tb, int rank)
+{
+    struct trc_sig found = probe_of(7), receive = probe_of(7);
+    receive.call = tb_sig(TB_IMRECV).call;
+    receive.flags = 0;
+    if (rank == 0) {
+        probed(tb, rank);
+        return;
+    }
+    tb_event(tb, 0, &found, 21 * S, 21 * S + 1000, (struct tb_more){0});
     tb_event(tb, 0, &receive, 21 * S + 2000, 21 * S + 3000, (struct tb_more){0});
     inside(tb, TB_RECV, 22 * S, 0, 9);
 }
