@@ -1,5 +1,6 @@
 # timeout: 120
 """hpctop's manners: exit codes, one clear line on stderr, plain text into a pipe, damaged files read as far as whole."""
+import csv
 import json
 import os
 import re
@@ -101,6 +102,16 @@ def demo():
     check("report --table: one table, and no more", r.code == 0 and r.out.startswith("\nRANKS ") and len(r.out.splitlines()) == 7, r)
     r = hpctop("report", "--table", "rank", "sample")
     check("report --table: a wrong name gets the right ones", r.code == 64 and "ranks" in r.err and "places" in r.err, r)
+    r = hpctop("report", "--table", "calls", "--csv", "sample")
+    rows, calls = list(csv.DictReader(r.out.splitlines())), json.loads(hpctop("report", "--json", "sample").out)["calls"]
+    check("report --csv: the rows and numbers of --json", [row["name"] for row in rows] == [call["name"] for call in calls] and
+          all(float(row["time_s"]) == call["time_s"] for row, call in zip(rows, calls)), r)
+    r = hpctop("report", "--table", "prices", "--csv", "sample")
+    check("report --csv: prices, without sentences", r.out.startswith("region,kind,") and "WHAT TO MEND" not in r.out and
+          "segment" in r.out, r)
+    for wrong in (["--csv"], ["--csv", "--table", "iterations"]):
+        r = hpctop("report", *wrong, "sample")
+        check(f"report {wrong}: refused", r.code == 64 and one_line(r.err) and "table" in r.err, r)
     r = hpctop("show", "--json", "sample")
     brief = json.loads(r.out)
     check("show --json: at most 4 kB with the answer", r.code == 0 and len(r.out) <= 4000 and "rank 2 is late" in brief["answer"] and

@@ -1,4 +1,5 @@
 #include "trace/report/page.h"
+#include "trace/metric/csv.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -74,7 +75,10 @@ void ana_page_table(struct ana_page *p, const char *title, struct ana_table tabl
                     void (*below)(struct ana_page *page, const void *row))
 {
     size_t all = table.count;
-    if (all == 0)
+    if (p->csv)
+        ana_csv_rows(p->csv, table.columns->metric ? table.columns->metric->kind : table.columns[1].metric->kind,
+                     table.rows, table.size, all, &p->whole);
+    if (all == 0 || p->csv)
         return;
     fprintf(p->out, "\n%s\n", title);
     if (!p->whole_tables)

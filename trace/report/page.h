@@ -15,6 +15,7 @@ struct ana_page {
     bool brief;        /* few rows, and none that do not matter */
     bool whole_tables; /* no table has an end that is left out */
     FILE *out;
+    FILE *csv;                                             /* rows as CSV and nothing else; NULL: text to `out` */
     const struct ana_alike *alike;                         /* groups that have one row each; NULL: all ranks have */
     const struct ana_column *last;                         /* columns of the table being written */
     void (*below)(struct ana_page *page, const void *row); /* prints below a row; may be NULL */
@@ -40,6 +41,7 @@ typedef void ana_section(struct ana_page *page);
 struct ana_page_part {
     const char *name; /* NULL behind the last */
     ana_section *write;
+    bool prose; /* no rows, so no CSV */
 };
 /* The tables of a page, GPUs and NCCL included, in the order of the whole page. */
 extern const struct ana_page_part ana_page_parts[];

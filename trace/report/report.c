@@ -199,24 +199,24 @@ void ana_report_text(const struct ana_job *job, const struct ana_summary *summar
     write_limits(&page);
 }
 
-const char *ana_report_table_name(size_t i)
+const char *ana_report_table_name(size_t i, bool csv)
 {
-    return ana_page_parts[i].name;
+    return csv && ana_page_parts[i].prose ? "" : ana_page_parts[i].name;
 }
 
-bool ana_report_table(const struct ana_job *job, const struct ana_summary *summary, const char *name, bool utf8,
-                      FILE *out)
+void ana_report_table(const struct ana_job *job, const struct ana_summary *summary, const char *name, bool csv,
+                      bool utf8, FILE *out)
 {
     struct ana_page page;
-    const struct ana_page_part *part = ana_page_parts;
-    while (part->name && strcmp(part->name, name) != 0)
-        part++;
-    if (!part->name)
-        return false;
-    ana_page_open(&page, job, summary, utf8, out);
+    FILE *text = csv ? fopen("/dev/null", "w") : out;
+    ana_page_open(&page, job, summary, utf8, text);
     page.whole_tables = true;
-    part->write(&page);
-    return true;
+    page.csv = csv ? out : NULL;
+    for (const struct ana_page_part *part = ana_page_parts; text && part->name; part++)
+        if (strcmp(part->name, name) == 0)
+            part->write(&page);
+    if (csv && text)
+        fclose(text);
 }
 
 /* Writes a section if it has at most `room` lines; returns how many it has written. */

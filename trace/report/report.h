@@ -14,12 +14,12 @@ void ana_report_brief(const struct ana_job *job, const struct ana_summary *summa
 /* Writes all sections and tables. */
 void ana_report_text(const struct ana_job *job, const struct ana_summary *summary, bool utf8, FILE *out);
 
-/* Writes one table with all of its rows.  False: none has this name. */
-bool ana_report_table(const struct ana_job *job, const struct ana_summary *summary, const char *name, bool utf8,
-                      FILE *out);
+/* Writes one table with all of its rows.  `csv`: with the keys and values of `hpctop report --json`. */
+void ana_report_table(const struct ana_job *job, const struct ana_summary *summary, const char *name, bool csv,
+                      bool utf8, FILE *out);
 
-/* Returns the name of table `i`; NULL behind the last. */
-const char *ana_report_table_name(size_t i);
+/* Returns the name of table `i`, "" where it has no CSV; NULL behind the last. */
+const char *ana_report_table_name(size_t i, bool csv);
 
 /* Writes, after `before`, which transport carries messages of rank `index`, as far as loaded components of Open MPI and
  * variables show: "pml ob1, btl tcp, OMPI_MCA_btl=tcp,self".  False: nothing is known, and nothing was written. */

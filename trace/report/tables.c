@@ -2,6 +2,7 @@
 #include "trace/job/site_words.h"
 #include "trace/horovod/horovod.h"
 #include "trace/report/page.h"
+#include "trace/metric/csv.h"
 #include "trace/util/hash_map.h"
 #include "trace/util/ranges.h"
 #include "trace/util/trouble.h"
@@ -342,6 +343,8 @@ static void put_prices(struct ana_page *p)
     char words[400], saves[120], why[160], part[ANA_TEXT];
     const struct ana_summary *s = p->s;
     size_t shown = 0;
+    if (p->csv)
+        ana_csv_rows(p->csv, ANA_KIND_PRICE, s->prices, sizeof *s->prices, s->price_count, &p->whole);
     for (size_t i = 0; i < s->price_count && shown < FEW + 2; i++) {
         const struct ana_price *price = &s->prices[i];
         if ((double)price->saves_ns < 0.01 * (double)s->path_ns)
@@ -448,8 +451,8 @@ ana_section *const ana_page_brief[] = {put_prices, put_ranks,        put_collect
                                        put_calls,  ana_page_devices, put_segments,    put_files, NULL};
 
 const struct ana_page_part ana_page_parts[] = {
-    {"ranks", put_ranks},          {"calls", put_calls},       {"collectives", put_collectives},
-    {"devices", ana_page_devices}, {"waits", put_waits},       {"segments", put_segments},
-    {"regions", put_regions},      {"prices", put_prices},     {"iterations", put_iterations},
-    {"steps", put_steps},          {"messages", put_messages}, {"sizes", put_sizes},
-    {"files", put_files},          {"places", put_places},     {0}};
+    {"ranks", put_ranks, false},          {"calls", put_calls, false},       {"collectives", put_collectives, false},
+    {"devices", ana_page_devices, false}, {"waits", put_waits, false},       {"segments", put_segments, false},
+    {"regions", put_regions, false},      {"prices", put_prices, false},     {"iterations", put_iterations, true},
+    {"steps", put_steps, true},           {"messages", put_messages, false}, {"sizes", put_sizes, false},
+    {"files", put_files, false},          {"places", put_places, false},     {0}};

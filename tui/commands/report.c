@@ -1,5 +1,5 @@
-/* hpctop report [--all|--table NAME|--json [--brief]|--html] [-o FILE] [--from S] [--to S] [--ranks LIST] [--comm NAME]
- * [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
+/* hpctop report [--all|--table NAME [--csv]|--json [--brief]|--html] [-o FILE] [--from S] [--to S] [--ranks LIST]
+ * [--comm NAME] [--call NAME] [--hang SECONDS] [-j N] DIR..: a page for a ticket, or the same numbers for scripts. */
 #include "tui/commands/arguments.h"
 #include "tui/commands/command.h"
 #include "tui/commands/part.h"
@@ -94,7 +94,7 @@ static void print_unnamed(const struct ana_job *job, const struct ana_summary *s
 
 /* Requested part of the job, as typed; NULL: all. */
 struct wanted {
-    bool json, brief, html, all;
+    bool json, brief, html, all, csv;
     const char *folder; /* the first one */
     const char *table;  /* name of the only table; NULL: a page */
     const char *output; /* NULL: stdout */
@@ -159,7 +159,7 @@ static bool print_part(struct ana_job *job, const struct ana_selection *part, co
     } else if (json) {
         done = text && fprintf(out, "%s\n", text) >= 0;
     } else if (wanted->table) {
-        ana_report_table(job, &summary, wanted->table, utf8, out);
+        ana_report_table(job, &summary, wanted->table, wanted->csv, utf8, out);
     } else if (!wanted->all) {
         ana_report_brief(job, &summary, utf8, out);
     } else {
@@ -209,14 +209,15 @@ int tui_report(const char *const *folders, int n, bool json, double hang_s)
     return report(folders, n, &(struct wanted){.json = json, .hang_s = hang_s});
 }
 
-/* Returns whether there is a table of this name; else `error` says which there are. */
-static bool is_table(const char *name, char *error, size_t size)
+/* Returns whether there is a table of this name, with `csv` one of rows; else `error` says which there are. */
+static bool is_table(const char *name, bool csv, char *error, size_t size)
 {
-    int at = snprintf(error, size, "there is no table %.40s; tables:", name);
-    for (size_t i = 0; ana_report_table_name(i); i++) {
-        if (strcmp(ana_report_table_name(i), name) == 0)
+    int at = snprintf(error, size, "there is no table %.40s%s; tables:", name, csv ? " as CSV" : "");
+    const char *table;
+    for (size_t i = 0; (table = ana_report_table_name(i, csv)); i++) {
+        if (strcmp(table, name) == 0)
             return true;
-        at += snprintf(error + at, size - (size_t)at, " %s", ana_report_table_name(i));
+        at += snprintf(error + at, size - (size_t)at, "%s%s", *table ? " " : "", table);
     }
     return false;
 }
@@ -237,14 +238,16 @@ int tui_command_report(int argc, char **argv)
                                          {"html", 0, TUI_FLAG, &wanted.html},
                                          {"all", 0, TUI_FLAG, &wanted.all},
                                          {"table", 0, TUI_TEXT, &wanted.table},
+                                         {"csv", 0, TUI_FLAG, &wanted.csv},
                                          {"output", 'o', TUI_TEXT, &wanted.output},
                                          {0}};
     int status = tui_arguments(argc, argv, known, NULL);
     const char *wrong = wanted.json + wanted.html + wanted.all + !!wanted.table > 1
                             ? "--all, --table, --json and --html are different reports"
                         : wanted.brief && !wanted.json ? "--brief shortens --json; the text is short without it"
+                        : wanted.csv && !wanted.table  ? "--csv needs --table"
                                                        : tui_part_wrong(&wanted.part);
-    if (!wrong && wanted.table && !is_table(wanted.table, error, sizeof error))
+    if (!wrong && wanted.table && !is_table(wanted.table, wanted.csv, error, sizeof error))
         wrong = error;
     if (status != TUI_EXIT_OK || wrong)
         return wrong && !status ? tui_usage_error("report", "%s", wrong) : status;
