@@ -46,8 +46,16 @@ struct tui_rect tui_glance_draw(struct tui_app *app, struct glance *g, struct tu
     int spare = rect.h - (int)(rows < 1000 ? rows : 1000) - 1 - GAP;
     bool slow = app->rank_count > MANY && !tui_app_ended(app); /* read anew each time that the job has moved */
     if (spare >= LEAST && rect.h >= 3 * LEAST && !slow) {
-        if (draw_timeline(app, g, grid, (struct tui_rect){rect.x, rect.y + rect.h - spare, rect.w, spare}))
-            rect.h -= spare + GAP;
+        struct tui_rect below = {rect.x, rect.y + rect.h - spare, rect.w, spare};
+        const int used = draw_timeline(app, g, grid, below);
+        rect.h -= used ? spare + GAP : 0;
+        below = tui_below(below, used + GAP);
+        if (used && app->has_summary && app->rank_count >= TUI_SPREAD_RANKS && below.h >= TUI_SPREAD_ROWS) {
+            tui_spread_draw(app, &g->spread, grid, below);
+            below = tui_below(below, TUI_SPREAD_ROWS + GAP);
+        }
+        if (used && below.h >= LEAST)
+            tui_slowest_draw(app, NULL, grid, below);
     }
     if (rect.w >= TABLE + PLACES) {
         draw_places(app, g, grid, (struct tui_rect){rect.x + TABLE, rect.y, rect.w - TABLE, rect.h});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tui/app/app.h"
+#include "tui/views/spread.h"
 #include "tui/views/timeline.h"
 
 /* The graphs of the overview: rates over time, with a scale and an axis of time. */
@@ -33,6 +34,7 @@ void tui_graphs_draw(const struct tui_app *app, struct graphs *graphs, struct tu
 struct glance {
     struct timeline_rows rows;
     struct tui_table sites;
+    struct tui_spread spread;
     unsigned sites_of;                /* the summary that they are of */
     struct tui_rect timeline, places; /* places on the screen when last drawn; empty: not drawn */
 };

@@ -1,5 +1,5 @@
 /* Ranks: what each does now, since when, how fast, how late. */
-#include "tui/app/view.h"
+#include "tui/views/spread.h"
 #include "tui/views/sentences_impl.h"
 #include "trace/util/rows.h"
 
@@ -21,6 +21,7 @@ enum {
 struct own {
     struct made made[MADE];
     unsigned made_of; /* version of the tree */
+    struct tui_spread spread;
 };
 
 TUI_STATE(RANKS)
@@ -294,11 +295,11 @@ static void draw_groups(const struct tui_app *app, struct tui_grid *grid, struct
     }
 }
 
-static void draw_rank_detail(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+static void draw_rank_detail(const struct tui_app *app, size_t index, struct tui_grid *grid, struct tui_rect rect)
 {
     enum { LINES = 40 };
     static char line[LINES][ANA_DETAIL_LINE];
-    size_t n = ana_rank_detail(app->job, app->cursor_rank, line, LINES);
+    size_t n = ana_rank_detail(app->job, index, line, LINES);
     for (size_t i = 0; i < n && (int)i < rect.h; i++)
         tui_put(grid, rect, 1, (int)i, line[i][0] == ' ' ? TUI_STYLE_NORMAL : TUI_STYLE_STRONG, line[i]);
 }
@@ -317,11 +318,18 @@ static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_re
         body = tui_below(body, 1);
     }
     enum { LARGE = 40, LEAST = 8 };
-    int spare = body.h - (int)table->count - 2; /* a large screen has room for what the cursor's rank did last */
-    bool one = row && row->is_rank;
-    if (one && rect.h >= LARGE && spare >= LEAST) {
-        draw_rank_detail(app, grid, (struct tui_rect){body.x, body.y + body.h - spare, body.w, spare});
+    int spare = body.h - (int)table->count - 2;
+    struct tui_rect below = {body.x, body.y + body.h - spare, body.w, spare};
+    size_t index = row && row->is_rank ? app->cursor_rank : SIZE_MAX;
+    if (app->has_summary && app->tree.rows < app->rank_count && spare >= TUI_SPREAD_ROWS) {
+        tui_spread_draw(app, &own(app)->spread, grid, below);
+        below = tui_below(below, TUI_SPREAD_ROWS + 1);
+        index = index == SIZE_MAX ? tui_spread_culprit(app, &own(app)->spread) : index;
         body.h -= spare;
+    }
+    if (index != SIZE_MAX && rect.h >= LARGE && below.h >= LEAST) { /* what the rank did last */
+        draw_rank_detail(app, index, grid, below);
+        body.h = below.y - 1 < body.y + body.h ? below.y - 1 - body.y : body.h;
     }
     tui_table_draw(table, grid, body);
     draw_row_words(app, row, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});

@@ -81,12 +81,12 @@ void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place,
                       struct tui_rect rect)
 {
     struct slow_instant slow[MOST];
-    int n = (int)slowest(app, slow, MOST), at = place->of == app->summaries ? place->at : 0;
+    int n = (int)slowest(app, slow, MOST), at = place && place->of == app->summaries ? place->at : 0;
     int top = at > rect.h - 1 ? at - (rect.h - 1) : 0;
     if (!n)
         return;
     tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, "TOOK LONGEST");
-    tui_put(grid, rect, 15, 0, TUI_STYLE_DIM, "(w: there, W: back)");
+    tui_put(grid, rect, 15, 0, TUI_STYLE_DIM, place ? "(w: there, W: back)" : "");
     for (int i = 0; i + 1 < rect.h && top + i < n; i++) {
         const struct slow_instant *one = &slow[top + i];
         bool here = top + i + 1 == at;

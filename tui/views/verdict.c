@@ -2,11 +2,14 @@
 #include "tui/views/pager.h"
 #include "tui/views/sentences_impl.h"
 #include "tui/views/prices.h"
+#include "tui/views/spread.h"
+#include "tui/views/timeline.h"
 
 struct own {
     size_t detail_top, detail_page, detail_lines; /* lines of the detail: first in view, number that fits, all */
     size_t detail_of; /* 1 + index of the rank whose stacks and last calls are shown; 0: none */
     int price;        /* the line of the price list with the cursor, from 1; 0: it is on the groups */
+    struct tui_spread spread;
 };
 
 TUI_STATE(VERDICT)
@@ -93,7 +96,8 @@ static bool shows_groups(const struct tui_app *app)
     return own(app)->detail_of || app->info.state != ANA_FINISHED || !count_prices(app);
 }
 
-static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+/* Returns the room that is left below them. */
+static struct tui_rect draw_reasons(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     const struct ana_verdict *v = app->verdict;
     struct paragraphs p = {grid, rect};
@@ -103,7 +107,7 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     if (v->next[0])
         tui_wrap("LOOK NEXT", INDENT, v->next, rect.w, put_line, &p);
     if (v->state == ANA_VERDICT_HEALTHY)
-        return;
+        return p.rect;
     const char *name = ana_verdict_class_name(v->id);
     snprintf(text, sizeof text, "%s%s%s", ana_confidence_name(v->confidence), name ? "; " : "", name ? name : "");
     tui_wrap("CERTAINTY", INDENT, text, rect.w, put_line, &p);
@@ -112,6 +116,38 @@ static void draw_reasons(const struct tui_app *app, struct tui_grid *grid, struc
     if (shows_groups(app))
         tui_putf(grid, p.rect, 1, 1, TUI_STYLE_DIM, SAY_ENTER_STACKS_AND,
                  tui_app_offers(app, TUI_VIEW_HOROVOD) ? SAY_AGAIN_HOROVOD : "");
+    return tui_below(p.rect, shows_groups(app) ? 2 : 0);
+}
+
+/* Draws the account of time of all ranks, with the meaning of each account; returns the room below it. */
+static struct tui_rect draw_accounts(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    const struct ana_account *all = &app->summary.account;
+    int y = 0;
+    tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "WHERE THE TIME WENT");
+    for (enum ana_account_id id = 0; id < ANA_ACCOUNTS; id++)
+        if (all->ns[id])
+            tui_putf(grid, rect, 1, ++y, TUI_STYLE_NORMAL, "%-9s %7s %6s  %s", ana_account_key(id),
+                     ANA_NUMBER(ANA_NS, (double)all->ns[id], true),
+                     ANA_NUMBER(ANA_SHARE, ana_account_share(all, id), true), ana_account_help(id));
+    return tui_below(rect, y + 2);
+}
+
+/* Draws in the room of a large screen the evidence for what the job does: accounts, spread over the ranks, and the
+ * longest times. */
+static void draw_evidence(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    enum { LEAST = 4 };
+    if (!app->has_summary || rect.h < ANA_ACCOUNTS + 2)
+        return;
+    if (app->summary.has_accounts)
+        rect = draw_accounts(app, grid, rect);
+    if (app->rank_count >= TUI_SPREAD_RANKS && rect.h >= TUI_SPREAD_ROWS) {
+        tui_spread_draw(app, &own(app)->spread, grid, rect);
+        rect = tui_below(rect, TUI_SPREAD_ROWS + 1);
+    }
+    if (rect.h >= LEAST)
+        tui_slowest_draw(app, NULL, grid, rect);
 }
 
 /* Stacks may be long: PgUp and PgDn scroll them, and the last line says so. */
@@ -158,7 +194,7 @@ static void draw_verdict(struct tui_app *app, struct tui_grid *grid, struct tui_
     if (own(app)->detail_of)
         draw_rank_detail(app, grid, rest);
     else
-        draw_reasons(app, grid, rest);
+        draw_evidence(app, grid, tui_below(draw_reasons(app, grid, rest), 1));
 }
 
 /* Moves from the last group to the price list, and back. */
