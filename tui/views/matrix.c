@@ -3,6 +3,7 @@
 #include "tui/views/sentences_impl.h"
 #include "trace/timeline/state_at.h"
 #include "tui/views/matrix_blocks.h"
+#include "tui/widgets/plot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 /* Rows and columns around the cells; the width of a cell with a shade, of one with a number, and of one that shares its
  * row with the one below it. */
 enum { LEFT = 7, ABOVE = 2, BELOW = 3, SHADE = 2, NUMBER = 9, HALF = 1, LABELS = 8 };
+/* Columns of the list of pairs; of its part without latencies. */
+enum { PAIRS_WIDTH = 43, PAIRS_NARROW = 33, PAIRS_LEAST = 4, PAIRS_MOST = 64 };
 
 enum measure { BYTES, MESSAGES, SIZE, LATENCY, MEASURES };
 
@@ -49,16 +52,26 @@ static double measure_block(const struct tui_app *app, const struct matrix_sum *
     }
 }
 
-/* Chooses how wide cells are; returns how many blocks fit down and across. */
-static size_t choose_cell(struct own *o, size_t n, size_t h, struct tui_rect rect, bool ascii)
+/* Chooses how wide cells are, and leaves room beside them for the list of pairs, then for sums; returns how many blocks
+ * fit down and across. */
+static size_t choose_cell(struct own *o, size_t n, size_t h, size_t w, bool ascii)
 {
-    size_t w = rect.w > LEFT + 1 ? (size_t)(rect.w - LEFT - 1) : 0;
-    o->sums = n > 1 && n < h && (n + 1) * NUMBER <= w;
-    o->cell = n <= h && n * NUMBER <= w ? NUMBER : (n <= h && n * SHADE <= w) || ascii ? SHADE : HALF;
-    if (o->cell == HALF)
-        h *= 2;
-    w /= (size_t)o->cell;
-    return h < w ? h : w;
+    enum { LEAST = 8 }; /* blocks that are worth a picture */
+    o->cell = n <= h && n * NUMBER <= w ? NUMBER : HALF;
+    if (o->cell == NUMBER) {
+        o->sums = n > 1 && n < h && (n + 1) * NUMBER <= w;
+        return o->down = o->across = n;
+    }
+    const size_t rows = ascii ? n : (n + 1) / 2, columns = ascii ? n * SHADE : n;
+    if (columns > w || rows + 1 + PAIRS_LEAST > h ||
+        columns + PAIRS_NARROW < w) /* else all ranks fit, the list below */
+        w -= w >= PAIRS_NARROW + 1 + LEAST * SHADE ? PAIRS_NARROW + 1 : 0;
+    o->cell = (n <= h && n * SHADE <= w) || ascii ? SHADE : HALF;
+    const size_t cell = (size_t)o->cell, per_row = o->cell == HALF ? 2 : 1, with = (h - 1) * per_row;
+    o->sums = n > 1 && (n <= with || n > h * per_row) && (n < with ? n : with) * cell + NUMBER <= w;
+    o->down = o->sums ? with : h * per_row;
+    o->across = (o->sums ? w - NUMBER : w) / cell;
+    return o->down < o->across ? o->down : o->across;
 }
 
 /* Puts the cursor on the pair that sends most, or on the partner that the user's rank sends most to; later both are the
@@ -89,13 +102,12 @@ static bool place_matrix(struct tui_app *app, struct tui_rect rect, bool ascii)
     size_t n = app->rank_count, h = rect.h > ABOVE + BELOW ? (size_t)(rect.h - ABOVE - BELOW) : 0;
     if (h && (n == h + 1 || (n + 1) / 2 == h + 1)) /* one row too few: use the blank line */
         h++;
-    size_t fit = n && h ? choose_cell(o, n, h, rect, ascii) : 0;
+    size_t fit = n && h ? choose_cell(o, n, h, (size_t)(rect.w > LEFT + 1 ? rect.w - LEFT - 1 : 0), ascii) : 0;
     if (!fit || !tui_matrix_cut(app, app->unfolded ? n : fit, &o->blocks))
         return false;
-    size_t down = o->cell == HALF ? 2 * h : h, across = (size_t)((rect.w - LEFT - 1) / o->cell),
-           count = o->blocks.count;
-    o->down = count < down ? count : down;
-    o->across = count < across ? count : across;
+    const size_t count = o->blocks.count;
+    o->down = count < o->down ? count : o->down;
+    o->across = count < o->across ? count : o->across;
     o->top = tui_scroll(tui_matrix_block(&o->blocks, app->cursor_rank), o->top, o->down, count);
     o->left = tui_scroll(tui_matrix_block(&o->blocks, app->cursor_peer), o->left, o->across, count);
     int rows = o->cell == HALF ? (int)(o->down + 1) / 2 : (int)o->down;
@@ -266,29 +278,40 @@ static void add_block(struct matrix_sum *to, const struct matrix_sum *b)
     to->latency_messages += b->latency_messages;
 }
 
-/* Draws the sums of rows (sent) and columns (received). */
+/* Draws the sums of rows (sent) and columns (received); of columns too narrow for a number their heights. */
 static void draw_sums(const struct tui_app *app, struct tui_grid *grid, const struct matrix_sum *sums)
 {
     const struct own *o = own(app);
     const enum ana_unit unit = measures[o->measure].unit;
     const struct tui_rect area = {o->drawn.x, o->drawn.y - 1, o->drawn.w + NUMBER, o->drawn.h + 2};
+    const size_t per_row = o->cell == HALF ? 2 : 1;
+    struct matrix_sum *received = calloc(o->across + 1, sizeof *received), sent = {0};
+    double most = 0;
     tui_put_right(grid, area, area.w, 0, TUI_STYLE_AXIS, "all");
     tui_put_right(grid, (struct tui_rect){area.x - LEFT, area.y, LEFT - 1, area.h}, LEFT - 1, area.h - 1,
                   TUI_STYLE_AXIS, "all");
-    for (size_t i = 0; i < o->down; i++) {
-        struct matrix_sum sent = {0}, received = {0};
-        for (size_t k = 0; k < o->down; k++) {
-            add_block(&sent, &sums[i * o->across + k]);
-            add_block(&received, &sums[k * o->across + i]);
+    for (size_t r = 0; received && r < o->down; r++) {
+        for (size_t c = 0; c < o->across; c++) {
+            add_block(&sent, &sums[r * o->across + c]);
+            add_block(&received[c], &sums[r * o->across + c]);
         }
-        tui_put_right(grid, area, area.w, (int)i + 1, TUI_STYLE_NORMAL,
+        if ((r + 1) % per_row && r + 1 < o->down)
+            continue;
+        tui_put_right(grid, area, area.w, (int)(r / per_row) + 1, TUI_STYLE_NORMAL,
                       ANA_NUMBER(unit, measure_block(app, &sent), true));
-        tui_put_right(grid, area, ((int)i + 1) * NUMBER, area.h - 1, TUI_STYLE_NORMAL,
-                      ANA_NUMBER(unit, measure_block(app, &received), true));
+        sent = (struct matrix_sum){0};
     }
+    for (size_t c = 0; received && c < o->across; c++)
+        most = fmax(most, measure_block(app, &received[c]));
+    for (size_t c = 0; received && c < o->across; c++) {
+        const double v = measure_block(app, &received[c]);
+        if (o->cell == NUMBER)
+            tui_put_right(grid, area, ((int)c + 1) * NUMBER, area.h - 1, TUI_STYLE_NORMAL, ANA_NUMBER(unit, v, true));
+        for (int x = 0; o->cell != NUMBER && x < o->cell; x++)
+            tui_put_char(grid, area, (int)c * o->cell + x, area.h - 1, TUI_STYLE_BAR, tui_plot_block(v / most));
+    }
+    free(received);
 }
-
-enum { PAIRS_WIDTH = 43, PAIRS_LEAST = 4, PAIRS_MOST = 64 };
 
 /* Finds the `most` pairs with most bytes, sorted; returns their number. */
 static int find_pairs(const struct tui_app *app, const struct ana_pair *pair[PAIRS_MOST], int most)
@@ -320,7 +343,8 @@ static void draw_pairs(const struct tui_app *app, struct tui_grid *grid, struct 
         return;
     int n = find_pairs(app, pair, rect.h - 1 < PAIRS_MOST ? rect.h - 1 : PAIRS_MOST);
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
-    for (int c = 0; c < 5; c++)
+    const int columns = rect.w < PAIRS_WIDTH ? 4 : 5;
+    for (int c = 0; c < columns; c++)
         tui_put_right(grid, rect, column[c].end, 0, TUI_STYLE_HEADER, column[c].title);
     for (int i = 0; i < n; i++) {
         char text[5][ANA_TEXT];
@@ -329,7 +353,7 @@ static void draw_pairs(const struct tui_app *app, struct tui_grid *grid, struct 
         ana_number(text[2], sizeof text[2], ANA_COUNT, (double)pair[i]->messages, true);
         ana_number(text[3], sizeof text[3], ANA_BYTES, (double)pair[i]->bytes, true);
         ana_number(text[4], sizeof text[4], ANA_NS, pair[i]->latency_p50_ns, true);
-        for (int c = 0; c < 5; c++)
+        for (int c = 0; c < columns; c++)
             tui_put_right(grid, rect, column[c].end, i + 1, TUI_STYLE_NORMAL, text[c]);
     }
 }
@@ -355,12 +379,15 @@ static void draw_matrix(struct tui_app *app, struct tui_grid *grid, struct tui_r
                  o->blocks.nodes ? ", by node" : "");
     draw_axes(app, grid, rect);
     struct tui_rect foot = {rect.x, rect.y + rect.h - 2, rect.w, 1};
-    bool with_sums = o->sums && o->cell == NUMBER && o->down == o->blocks.count && o->across == o->blocks.count;
+    bool with_sums = o->sums && o->down == o->blocks.count && o->across == o->blocks.count;
     if (with_sums)
         draw_sums(app, grid, sums);
     int below = o->drawn.y + o->drawn.h + 1 + with_sums, beside = o->drawn.x + o->drawn.w + 2 + with_sums * NUMBER;
-    if (beside + PAIRS_WIDTH <= rect.x + rect.w)
-        draw_pairs(app, grid, (struct tui_rect){beside, rect.y + 1, PAIRS_WIDTH, foot.y - rect.y - 2});
+    int right = rect.x + rect.w - beside;
+    if (right >= PAIRS_NARROW)
+        draw_pairs(
+            app, grid,
+            (struct tui_rect){beside, rect.y + 1, right < PAIRS_WIDTH ? right : PAIRS_WIDTH, foot.y - rect.y - 2});
     else
         draw_pairs(app, grid, (struct tui_rect){rect.x, below, rect.w, foot.y - 1 - below});
     size_t row = tui_matrix_block(&o->blocks, app->cursor_rank) - o->top,
