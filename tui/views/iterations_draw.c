@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { BELOW = 2, LIST = 4 };
+enum { BELOW = 2, LIST = 4, SCATTER = 12, LARGE = 40 }; /* lines */
 
 static const struct {
     double from, share; /* excess; shade of tui_plot_shade */
@@ -107,6 +107,44 @@ static void draw_slowest(struct tui_app *app, struct tui_grid *grid, struct tui_
     }
 }
 
+/* Draws a point for each iteration: its number across, its whole time up, and why it was slow: a rank was long outside
+ * calls, by the rule of append_late, or none was. */
+static void draw_scatter(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
+{
+    enum { LEAST = 5, SLOW = 0x25cf, INSIDE = 0xd7, USUAL = 0xb7 };
+    const struct tui_iterations *o = tui_iterations_of(app);
+    const struct ana_loop_level *loop = tui_iterations_loop(app);
+    const struct ana_iteration_cell *all = tui_iteration_cells(&o->rows, &o->look, o->rows.count);
+    const struct tui_rect area = {o->drawn.x, rect.y + 1, o->drawn.w, rect.h < SCATTER ? rect.h - 1 : SCATTER - 1};
+    double least = NAN, most = NAN;
+    for (size_t i = 0; i < o->look.cells; i++) {
+        least = fmin(least, (double)all[i].time_ns);
+        most = fmax(most, (double)all[i].time_ns);
+    }
+    if (area.h < LEAST || !tui_iterations_slow(app) || !(most > least))
+        return;
+    tui_put(grid, rect, 1, 0, TUI_STYLE_LABEL, "TIME");
+    tui_put(grid, rect, TUI_ITERATIONS_LEFT, 0, TUI_STYLE_DIM, SAY_POINTS_OF_ITERATIONS);
+    tui_put_right(grid, rect, TUI_ITERATIONS_LEFT - 2, 1, TUI_STYLE_AXIS, ANA_NUMBER(ANA_NS, most, true));
+    tui_put_right(grid, rect, TUI_ITERATIONS_LEFT - 2, area.h, TUI_STYLE_AXIS, ANA_NUMBER(ANA_NS, least, true));
+    for (int x = 0; x < area.w; x++) {
+        const size_t cell = tui_iterations_cell_at(o, x);
+        const double ns = (double)all[cell].time_ns, over = ns - ana_iteration_base(loop, ns);
+        if (isnan(ns) || (x && tui_iterations_cell_at(o, x - 1) == cell))
+            continue;
+        const bool slow = tui_iteration_excess(loop, &all[cell], true) >= TUI_ITERATIONS_LEAST;
+        const bool outside = (double)all[cell].own_ns - loop->own_ns >= over / 2;
+        tui_put_char(grid, area, x, (int)lround((most - ns) / (most - least) * (area.h - 1)),
+                     cell == tui_iterations_cell(o, o->at) ? TUI_STYLE_CURSOR
+                     : !slow                               ? TUI_STYLE_NORMAL
+                     : outside                             ? TUI_STYLE_NOTABLE
+                                                           : TUI_STYLE_TROUBLE,
+                     !slow     ? USUAL
+                     : outside ? SLOW
+                               : INSIDE);
+    }
+}
+
 /* Describes the iteration under the cursor. */
 static void draw_words(const struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
@@ -154,7 +192,8 @@ static size_t rows_for(const struct tui_app *app, int h)
     size_t slow = tui_iterations_slow(app), list = slow < LIST ? slow : LIST;
     size_t room =
         h > TUI_ITERATIONS_ABOVE + BELOW + (int)list + 2 ? (size_t)h - TUI_ITERATIONS_ABOVE - BELOW - list - 2 : 1;
-    return room;
+    const bool folded = slow && h >= LARGE && app->rank_count > room; /* the picture of times takes part of it then */
+    return folded ? room - SCATTER - 1 : room;
 }
 
 /* Draws the rows, and returns below which line they end. */
@@ -194,6 +233,8 @@ void tui_iterations_draw(struct tui_app *app, struct tui_grid *grid, struct tui_
     tui_put_right(grid, rect, TUI_ITERATIONS_LEFT - 2, 2, TUI_STYLE_LABEL, "longest");
     int used = draw_rows(app, grid) + 1;
     draw_slowest(app, grid, (struct tui_rect){rect.x, rect.y + used, rect.w, rect.h - used - BELOW});
+    used += 2 + (int)tui_iterations_slow(app);
+    draw_scatter(app, grid, (struct tui_rect){rect.x, rect.y + used, rect.w, rect.h - used - BELOW - 1});
     draw_words(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 2, rect.w, 1});
     draw_legend(app, grid, (struct tui_rect){rect.x, rect.y + rect.h - 1, rect.w, 1});
 }
