@@ -39,12 +39,14 @@ static uint32_t add_node(struct making *m, uint32_t parent, const struct ana_pat
     return (uint32_t)(node - (struct ana_path_node *)m->nodes.values);
 }
 
-/* Names a function on a path: without its name as ana_caller_words. */
-static void name_function(const struct ana_job *job, size_t index, uint64_t site, char *out, size_t size)
+/* Names a function on a path: without its name as ana_caller_words.  `around`: the function that it is inlined into, or
+ * itself. */
+static void name_function(const struct ana_job *job, size_t index, uint64_t site, bool around, char *out, size_t size)
 {
     const char *function, *module;
     trc_site(ana_job_members(job)->process[index].rank.file, site, &function, &module);
-    function = ana_site_function(job, index, module, function);
+    if (!around || !function || ana_is_near(function))
+        function = ana_site_function(job, index, module, function);
     if (function && !ana_is_near(function))
         snprintf(out, size, "%.*s", (int)trc_cxx_length(function), function);
     else
@@ -70,7 +72,7 @@ static uint32_t count_callers(const struct making *m, size_t index, const struct
 {
     char name[16];
     for (uint32_t i = path->n; i > place; i--) {
-        name_function(m->job, index, path->site[i - 1], name, sizeof name);
+        name_function(m->job, index, path->site[i - 1], true, name, sizeof name);
         if (strcmp(name, "main") == 0)
             return i;
     }
@@ -92,8 +94,13 @@ static uint32_t make_leaf(struct making *m, const struct ana_path_part *part)
     }
     like.is_region = false;
     for (uint32_t i = path ? count_callers(m, part->index, path, place) : 0; i > place; i--) {
-        name_function(m->job, part->index, path->site[i - 1], like.name, sizeof like.name);
+        char around[sizeof like.name];
+        name_function(m->job, part->index, path->site[i - 1], true, like.name, sizeof like.name);
         at = add_node(m, at, &like);
+        memcpy(around, like.name, sizeof around);
+        name_function(m->job, part->index, path->site[i - 1], false, like.name, sizeof like.name);
+        if (strcmp(like.name, around) != 0)
+            at = add_node(m, at, &like);
     }
     like.is_call = true;
     name_call(m->job, part, path ? path->site[place] : part->site, like.name, sizeof like.name);

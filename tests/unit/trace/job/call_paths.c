@@ -141,8 +141,45 @@ static void check_exports(struct ana_job *job)
     }
 }
 
+static const char *find_inlined(void *context, const struct trc_file *file, const char *module, bool named)
+{
+    (void)context, (void)file, (void)named;
+    return strcmp(module, "/opt/app+0x1000") == 0 ? "step" : NULL;
+}
+
+/* A function that is inlined into main stands below it, and what calls main is left out. */
+static void test_inlined(void)
+{
+    struct tb *tb = tb_new(0, 1);
+    tb_site(tb, 0x1000, "main+0x10", "/opt/app+0x1000");
+    tb_site(tb, 0x2000, "_start+0x25", "/opt/app+0x2000");
+    tb_path(tb, 1, (uint64_t[]){0x1000, 0x2000}, 2, TRC_PATH_WHOLE);
+    struct trc_sig sig = tb_sig(TB_ALLREDUCE);
+    sig.flags = TRC_SIG_COLL;
+    sig.comm = TB_WORLD;
+    sig.site = 0x1000;
+    sig.path = 1;
+    tb_event(tb, 0, &sig, 1000, 1500, (struct tb_more){.sequence = 1});
+    folder_make("inlined");
+    folder_write(tb, 0);
+    tb_free(tb);
+    struct ana_job *job = folder_open();
+    ana_job_set_name_finder(job, find_inlined);
+    struct ana_summary s = folder_summary(job);
+    struct ana_paths paths;
+    CHECK(ana_paths_make(job, &s, &paths), "out of memory");
+    const size_t top = find_node(&paths, UINT32_MAX, "main");
+    CHECK(top < paths.count && find_node(&paths, (uint32_t)top, "step") < paths.count && paths.count == 3,
+          "%zu nodes, the first %s", paths.count, paths.node[0].name);
+    ana_paths_free(&paths);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
+    test_inlined();
     folder_make("paths");
     for (int rank = 0; rank < RANKS; rank++)
         write_rank(rank);
