@@ -9,7 +9,9 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-#define REFIT_NS 10000000000
+#define REFIT_NS  10000000000
+#define OVER_FEW  4096u /* events between two checks whether the window is over: at least this number, */
+#define OVER_PART 8u    /* and one part in this number of the events so far */
 #define BESIDE                                                                                                         \
     7u /* threads that have something to do: relations, causes, iterations, sums, and parts of the delay paths */
 
@@ -64,6 +66,7 @@ bool ana_analysis_start(struct ana_job *job)
 {
     job->analysis.flushed = job->analysis.index_asked = job->analysis.indexed = job->analysis.unread = job->lack_told =
         false;
+    job->analysis.check_at = 0;
     job->clocks = ana_clock_domains(job->members.clock);
     job->unsettled = 0;
     job->reached_ns = INT64_MIN;
@@ -189,10 +192,47 @@ void ana_clocks_settle(struct ana_job *job)
         advance_bounds(job);
 }
 
+/* Whether a rank has ended well, and none of its events that the pass has not read can concern the window: its threads
+ * have made a call after it, or none.  A stream's events may be written long after they ended. */
+static bool is_past_window(const struct ana_job *job, size_t index)
+{
+    struct trc_file *file = job->members.process[index].rank.file;
+    const struct ana_why_rank *rank = &job->analysis.pass.why.rank[index];
+    const int64_t end_ns = job->analysis.window.end_ns;
+    if (trc_head(file)->state != TRC_STATE_FINALIZED || trc_gpu_ops(file) > 0)
+        return false;
+    for (size_t t = 0; t < trc_threads(file); t++) {
+        const struct ana_why_thread *thread = t < rank->threads ? &rank->thread[t] : NULL;
+        const bool lasts = ana_clock_job_time(job->members.clock, index, trc_thread(file, t)->last_end) >= end_ns;
+        if (trc_is_stream(file, t) || (lasts && (!thread || !thread->place || thread->end_ns < end_ns)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether no event that the pass has not read can concern the window.  Checked now and then, since it looks at all
+ * ranks and channels. */
+static bool is_window_over(struct ana_job *job)
+{
+    struct ana_analysis *analysis = &job->analysis;
+    const int64_t end_ns = analysis->window.end_ns;
+    const uint64_t count = ana_merge_count(analysis->pass.merge);
+    if (end_ns == INT64_MAX || ana_merge_position(analysis->pass.merge) <= end_ns || count < analysis->check_at ||
+        ana_members_alive(&job->members))
+        return false;
+    analysis->check_at = count + count / OVER_PART + OVER_FEW;
+    ana_why_sync(&analysis->pass.why);
+    for (size_t i = 0; i < job->members.count; i++)
+        if (!is_past_window(job, i))
+            return false;
+    return !ana_match_waits(analysis->match, end_ns);
+}
+
 static void advance_main(struct ana_job *job)
 {
     struct ana_event *e[ANA_SLICE];
-    size_t n = ana_merge_next_few(job->analysis.pass.merge, e, ANA_SLICE);
+    const bool over = is_window_over(job);
+    size_t n = over ? 0 : ana_merge_next_few(job->analysis.pass.merge, e, ANA_SLICE);
     if (n) {
         ana_follow_events(job, e, n, ana_merge_position(job->analysis.pass.merge));
         return;
@@ -212,7 +252,7 @@ static void advance_main(struct ana_job *job)
     job->analysis.pass.done = true;
     if (ends) {
         ana_why_sync(&job->analysis.pass.why);
-        ana_match_flush(job->analysis.match);
+        (over ? ana_match_stop : ana_match_flush)(job->analysis.match);
         ana_count_late(job);
         ana_why_settle(&job->analysis.pass.why, INT64_MAX, true);
         ana_close_accounts(job);

@@ -50,6 +50,7 @@ struct ana_analysis {
     struct ana_thread_pool *thread_pool; /* threads that analyse events, too; NULL: there are none */
     struct ana_span window;              /* all that costs, path, iterations and the store are of; ana_job_set_window */
     uint64_t records;                    /* number in all files */
+    uint64_t check_at;                   /* events at the next check whether the window is over */
     bool flushed;                        /* the match knows that no more events follow */
     bool unread;                         /* memory ran out in the pass for the bounds of clocks */
     bool index_asked, indexed;           /* presence of an index was asked; results are from it */

@@ -230,6 +230,16 @@ static uint32_t place_of_instance(const struct ana_job *job, const struct ana_in
     return place;
 }
 
+/* Whether nothing of a collective lies in the window. */
+static bool is_collective_outside(const struct ana_job *job, const struct ana_instance *instance)
+{
+    const struct ana_span window = job->analysis.window;
+    bool before = window.begin_ns != INT64_MIN;
+    for (size_t i = 0; before && i < instance->arrivals; i++)
+        before = instance->arrival[i].end_ns < window.begin_ns;
+    return before || instance->arrival[0].begin_ns > window.end_ns;
+}
+
 static void on_instance(void *user, const struct ana_instance *instance)
 {
     struct ana_job *job = user;
@@ -237,7 +247,7 @@ static void on_instance(void *user, const struct ana_instance *instance)
         return;
     if (job->clock_is_growing)
         ana_clock_add_instance(job->members.clock, instance);
-    if (instance->arrival[0].begin_ns > job->analysis.window.end_ns)
+    if (is_collective_outside(job, instance))
         return;
     job->spans = ana_lengthen(&job->span, job->spans, instance->arrivals, sizeof *job->span);
     if (instance->arrivals > job->spans) {

@@ -51,16 +51,11 @@ static void follow_event(struct ana_job *job, struct ana_event *e)
 
 /* Passes over a plain call outside the window, but for the first one after it: only its messages and collectives may be
  * of interest.  False: it is another event. */
-static bool pass_over(struct ana_job *job, struct ana_event *e)
+static inline bool pass_over(const struct ana_job *job, struct ana_event *e, struct ana_why_thread *thread)
 {
-    const struct ana_why_rank *rank = &job->analysis.pass.why.rank[e->index];
     const struct ana_span window = job->analysis.window;
-    bool before = e->end_ns < window.begin_ns;
-    if ((!before && e->begin_ns <= window.end_ns) || e->kind != TRC_RECORD_EVENT || !e->use->is_plain ||
-        e->thread >= rank->threads || job->analysis.pass.regions.any || !ana_is_sane(e))
-        return false;
-    struct ana_why_thread *thread = &rank->thread[e->thread];
-    if (!before && (e->use->is_sub ? thread->step != 0 : thread->place && thread->end_ns < window.end_ns))
+    bool before = e->end_ns < window.begin_ns, ends_it = thread->place && thread->end_ns < window.end_ns;
+    if (!before && (e->begin_ns <= window.end_ns || (e->use->is_sub ? thread->step != 0 : ends_it)))
         return false;
     e->step = thread->step = 0;
     if (before && !e->use->is_sub)
@@ -72,12 +67,11 @@ static bool pass_over(struct ana_job *job, struct ana_event *e)
 static __attribute__((noinline)) void process_event(struct ana_job *job, struct ana_event *e)
 {
     enum ana_pipeline_kind kind = ANA_PIPELINE_EVENT;
-    bool over = pass_over(job, e);
-    if (!over && ana_is_counted(job, &job->analysis.pass, e)) {
+    if (ana_is_counted(job, &job->analysis.pass, e)) {
         if (__builtin_expect(job->analysis.pass.regions.any, 0))
             ana_pass_region(job, &job->analysis.pass, e);
         follow_event(job, e); /* before the waits in it are found */
-    } else if (!over) {
+    } else {
         kind = ANA_PIPELINE_OTHER;
         follow_other(job, e);
     }
@@ -87,14 +81,9 @@ static __attribute__((noinline)) void process_event(struct ana_job *job, struct 
         ana_relate_event(job, kind, e);
 }
 
-/* Whether process_plain may process all events except rare kinds. */
-static bool is_usual(const struct ana_job *job)
-{
-    return ana_window_is_all(job) && !job->analysis.pass.regions.any;
-}
-
-/* Processes a usual event, and hands it on by this queue.  False: it is another. */
-static inline __attribute__((always_inline)) bool process_plain(struct ana_job *job, struct ana_event *e,
+/* Processes a usual event of the whole run, or one outside the window, and hands it on by this queue.  False: it is
+ * another. */
+static inline __attribute__((always_inline)) bool process_plain(struct ana_job *job, struct ana_event *e, bool all,
                                                                 struct ana_queue *pipeline)
 {
     const struct ana_use *use = e->use;
@@ -102,7 +91,10 @@ static inline __attribute__((always_inline)) bool process_plain(struct ana_job *
     if (e->kind != TRC_RECORD_EVENT || !use->is_plain || e->thread >= rank->threads || !ana_is_sane(e))
         return false;
     struct ana_why_thread *thread = &rank->thread[e->thread];
-    if (!use->is_sub) {
+    if (!all) {
+        if (!pass_over(job, e, thread))
+            return false;
+    } else if (!use->is_sub) {
         ana_iter_gap(&job->analysis.iter, e,
                      ana_why_call_of(&job->analysis.pass.why, e, thread, ANA_RUN_CALL, pipeline));
     } else {
@@ -121,11 +113,12 @@ static inline __attribute__((always_inline)) bool process_plain(struct ana_job *
 static inline __attribute__((always_inline)) void process_each(struct ana_job *job, struct ana_event *const *e,
                                                                size_t n, struct ana_queue *pipeline)
 {
-    bool usual = is_usual(job);
+    const bool all = ana_window_is_all(job);
+    bool regions = job->analysis.pass.regions.any;
     for (struct ana_event *const *stop = e + n; e < stop; e++)
-        if (__builtin_expect(!usual || !process_plain(job, *e, pipeline), 0)) {
+        if (__builtin_expect(regions || !process_plain(job, *e, all, pipeline), 0)) {
             process_event(job, *e);
-            usual = is_usual(job);
+            regions = job->analysis.pass.regions.any;
         }
 }
 

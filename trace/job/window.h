@@ -4,10 +4,10 @@
 
 #include "trace/job/job.h"
 
-/* Restricts everything that is followed from event to event (costs, critical path, prices, iterations, waits, messages)
- * to the time from begin_ns to end_ns, in job time: summaries of just this time have them, like a whole run's.  All
- * events are still read: earlier ones tell which belong together.  Call it before ana_job_advance, or the analysis
- * begins anew.  INT64_MIN and INT64_MAX: no limit.  False: out of memory. */
+/* Restricts everything that is followed from event to event (costs, critical path, prices, iterations, waits,
+ * messages) to the time from begin_ns to end_ns, in job time: summaries of just this time have them, like a whole
+ * run's.  Events before it are read, too, and later ones until nothing of the window waits for them.  Call it before
+ * ana_job_advance, or the analysis begins anew.  INT64_MIN and INT64_MAX: no limit.  False: out of memory. */
 bool ana_job_set_window(struct ana_job *job, int64_t begin_ns, int64_t end_ns);
 
 /* Whether a selection has a filter. */

@@ -453,6 +453,14 @@ void ana_match_flush(struct ana_match *match)
     match->epoch++; /* makes every event be looked up again, and refused */
 }
 
+void ana_match_stop(struct ana_match *match)
+{
+    ana_coll_free(match);
+    match->queued_sends = match->open_receives = 0;
+    match->flushed = true;
+    match->epoch++;
+}
+
 struct ana_match_counts ana_match_counts(const struct ana_match *match)
 {
     struct ana_match_counts counts = match->counts;

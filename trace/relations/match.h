@@ -77,6 +77,14 @@ enum ana_wanted ana_match_wants(const void *match, const struct ana_event *event
  * average.  Never fails: what cannot be kept for want of memory is counted as uncertain. */
 void ana_match_event(struct ana_match *match, const struct ana_event *event);
 
+/* Whether something that began until `ns` waits for later events, or may: an end of a message, a collective, a
+ * completion, a call that needs another. */
+bool ana_match_waits(const struct ana_match *match, int64_t ns);
+
+/* No more events are wanted, though there may be some: ends and collectives that are still open do not count as
+ * unmatched.  Events after it are ignored. */
+void ana_match_stop(struct ana_match *match);
+
 /* No more events will come (of a job that has ended): reports all that is still open.  Once, before the counts are read
  * for good; events after it are ignored. */
 void ana_match_flush(struct ana_match *match);

@@ -237,6 +237,8 @@ void ana_coll_free(struct ana_match *match)
     while (match->oldest)
         forget_instance(match, match->oldest);
     free(match->spare_arrival);
+    match->spare_arrival = NULL;
+    match->spare_room = 0;
 }
 
 /* ---- open collectives ------------------------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* Flush: ends still open when no more events come. */
+/* Ends that are still open: when no more events come, or when nobody wants more. */
 #include "trace/relations/match_ends.h"
 
 /* Drops stale ends: between these and the last ones of the same rank something is missing. */
@@ -80,4 +80,29 @@ void ana_p2p_flush(struct ana_match *match)
         }
     while (match->waiting.head)
         ana_waiting_deliver(match, match->waiting.head);
+}
+
+/* Whether the first of some ends, which are in order of begin, began until a time. */
+static bool began(const struct ana_ends *ends, int64_t ns)
+{
+    return ends->head && ends->head->half.begin_ns <= ns;
+}
+
+bool ana_match_waits(const struct ana_match *match, int64_t ns)
+{
+    bool waits = match->waiting.head || match->joining.count || match->early.count || match->begun_colls.count;
+    for (size_t i = 0; !waits && i < match->channels.count; i++) {
+        const struct ana_channel *channel = ana_channel_at(match, i);
+        waits = began(&channel->sends, ns) || began(&channel->receives, ns);
+    }
+    for (uint32_t i = 0; !waits && i < match->processes; i++)
+        waits = match->process[i] && began(&match->process[i]->wildcards, ns);
+    for (const struct ana_open_instance *open = match->oldest; !waits && open; open = open->newer)
+        for (size_t i = 0; !waits && i < open->arrivals; i++)
+            waits = open->arrival[i].begin_ns <= ns;
+    for (size_t i = 0; !waits && i < match->partners.count; i++) {
+        const struct ana_partner_line *line = ana_map_value(&match->partners, i);
+        waits = line->made != line->needed;
+    }
+    return waits;
 }

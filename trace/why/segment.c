@@ -234,7 +234,7 @@ void ana_why_at_edge(struct ana_why *why, struct ana_event *e, int64_t begin_ns,
     if (e->begin_ns <= begin_ns) {
         if (!e->use->is_sub)
             thread->place = thread->step = 0; /* time before it lies outside */
-    } else if (e->use->is_sub || e->begin_ns < end_ns || first_after) {
+    } else if ((e->use->is_sub && thread->step) || e->begin_ns < end_ns || first_after) {
         ana_why_enter(why, e->index, e->thread);
     } else {
         return;

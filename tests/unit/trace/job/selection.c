@@ -2,6 +2,7 @@
 #include "tests/support/check.h"
 #include "tests/support/summary_checks.h"
 #include "tests/support/trace_folder.h"
+#include "trace/job/analysis.h"
 #include "trace/timeline/over_time.h"
 #include "trace/summary/outlier.h"
 #include "trace/job/window.h"
@@ -136,6 +137,36 @@ static void parts(void)
     folder_remove();
 }
 
+/* Calls after a part make no steps in it, but for the first one: not even requests of a call that is new there.  Nobody
+ * receives one message of the part, so all events are read. */
+static void after_a_part(void)
+{
+    folder_make("two");
+    struct two two = {{tb_new(0, 2), tb_new(1, 2)}};
+    tb_send(two.rank[0], 0, 600000, 610000, 1, 9, 8);
+    for (int i = 0; i < 2; i++) {
+        struct tb *tb = two.rank[i];
+        struct trc_sig wait = tb_sig(TB_WAITALL);
+        for (uint64_t k = 1; k <= 3; k++)
+            tb_barrier(tb, 0, (int64_t)k * 700000, (int64_t)k * 700000 + 50000, TB_WORLD, k);
+        uint64_t request = i ? tb_irecv(tb, 0, 3000100, 3000200, 0, 8, 8) : tb_isend(tb, 0, 3000100, 3000200, 1, 8, 8);
+        tb_event(tb, 0, &wait, 3000300, 3000400, (struct tb_more){0});
+        if (i)
+            tb_completed_recv(tb, 0, request, 0, 8, 8);
+        else
+            tb_completed_send(tb, 0, request);
+    }
+    two_write(two);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = window(job, 0, 1000000);
+    const struct ana_why *why = &ana_job_analysis(job)->pass.why;
+    CHECK(s.path_ns == 1000000 && s.unmatched_sends == 1);
+    CHECK(why->rank[0].steps == 3 && why->rank[1].steps == 2, "%u, %u", why->rank[0].steps, why->rank[1].steps);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 static struct ana_summary filtered(struct ana_job *job, struct ana_selection filter)
 {
     struct ana_summary s;
@@ -199,6 +230,7 @@ int main(void)
     moments();
     lists_of_ranks();
     parts();
+    after_a_part();
     filters();
     return check_result();
 }

@@ -218,9 +218,44 @@ static void test_kept_collectives(void)
     ana_match_free(match);
 }
 
+/* Ends, completions and collectives that began until a time and wait for later events. */
+static void test_waits(void)
+{
+    begin_test();
+    CHECK(!ana_match_waits(match, INT64_MAX), "nothing is open");
+    send(0, 1, 5, 10, 20);
+    CHECK(ana_match_waits(match, 10) && !ana_match_waits(match, 9), "a send");
+    recv(1, 0, 5, 30, 40);
+    uint64_t first = irecv(2, 0, 6, 50);
+    CHECK(ana_match_waits(match, 50) && !ana_match_waits(match, 49), "a posted receive");
+    send(0, 2, 6, 55, 56);
+    done_recv(2, first, 0, 6, 60, 61);
+    first = irecv(2, ANY, 7, 70);
+    CHECK(ana_match_waits(match, 70) && !ana_match_waits(match, 69), "a receive of any source");
+    send(0, 2, 7, 71, 72);
+    done_recv(2, first, 0, 7, 73, 74);
+    first = isend(0, 1, 8, 80);
+    recv(1, 0, 8, 81, 82);
+    CHECK(ana_match_waits(match, 90), "a send that was received, but is not complete");
+    done_send(0, first, 83, 84);
+    CHECK(!ana_match_waits(match, INT64_MAX), "all of them are complete");
+    for (size_t r = 1; r < RANKS; r++)
+        arrive(r, &barrier, 0, TRC_PEER_NONE, 0, 100 + (int64_t)r, 200);
+    CHECK(ana_match_waits(match, 101) && !ana_match_waits(match, 100), "a collective");
+    arrive(0, &barrier, 0, TRC_PEER_NONE, 0, 100, 200);
+    CHECK(!ana_match_waits(match, INT64_MAX), "all have come to it");
+    send(0, 1, 5, 300, 310);
+    arrive(0, &barrier, 0, TRC_PEER_NONE, 1, 320, 330);
+    ana_match_stop(match);
+    struct ana_match_counts c = ana_match_counts(match);
+    CHECK(c.messages == 4 && c.instances == 1 && c.unmatched_sends + c.incomplete == 0, "open ends do not count");
+    ana_match_free(match);
+}
+
 int main(void)
 {
     test_recycled();
+    test_waits();
     test_lost();
     test_bounds();
     test_collectives();
