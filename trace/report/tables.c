@@ -3,7 +3,6 @@
 #include "trace/horovod/horovod.h"
 #include "trace/report/page.h"
 #include "trace/metric/csv.h"
-#include "trace/util/hash_map.h"
 #include "trace/util/ranges.h"
 #include "trace/util/trouble.h"
 #include "trace/verdict/verdict.h"
@@ -12,6 +11,7 @@
 #include "trace/util/text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_RANKS 20
@@ -193,39 +193,18 @@ static void put_waits(struct ana_page *p)
 }
 
 /* The waits for one culprit of one kind, in a brief page. */
-struct blame {
-    struct ana_wait all;
-    size_t waiters;
-};
-ANA_COMPARE(compare_blame, struct blame, ANA_ORDER(y->all.lost_ns, x->all.lost_ns),
-            ANA_ORDER(x->all.culprit, y->all.culprit))
-
 static void put_blame(struct ana_page *p)
 {
     enum { MOST = 3 };
-    struct ana_map of; /* struct blame by kind, culprit */
-    ana_map_init(&of, sizeof(struct blame));
-    for (size_t i = 0; i < p->s->wait_count; i++) {
-        const struct ana_wait *w = &p->s->waits[i];
-        struct blame *b = ana_map_add(&of, w->kind, w->culprit, 0);
-        if (!b)
-            continue;
-        b->all = (struct ana_wait){.kind = w->kind,
-                                   .culprit = w->culprit,
-                                   .count = b->all.count + w->count,
-                                   .lost_ns = b->all.lost_ns + w->lost_ns};
-        b->waiters++;
-    }
-    struct blame *by = of.values;
-    if (of.count)
-        ana_sort(by, of.count, sizeof *by, compare_blame);
-    for (size_t i = 0; i < of.count && i < MOST && by[i].all.lost_ns >= 0.01 * p->whole.seen_ns; i++) {
+    size_t n;
+    struct ana_wait_group *by = ana_wait_groups(p->s, &n);
+    for (size_t i = 0; i < n && i < MOST && by[i].all.lost_ns >= 0.01 * p->whole.seen_ns; i++) {
         fputs(i ? "" : "\nWHO WAITS FOR WHOM\n", p->out);
         ana_page_line(p, "rank %s %s %zu rank%s: %s lost", ana_rank_label(p->job, by[i].all.culprit).text,
                       ana_wait_words[by[i].all.kind].does_whom, by[i].waiters, by[i].waiters == 1 ? "" : "s",
                       ANA_SPOKEN((double)by[i].all.lost_ns));
     }
-    ana_map_free(&of);
+    free(by);
 }
 
 ANA_COMPARE(compare_bytes, struct ana_pair, ANA_ORDER(y->bytes, x->bytes), ANA_ORDER(y->messages, x->messages),

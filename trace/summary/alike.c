@@ -282,3 +282,28 @@ size_t ana_alike_blame(const struct ana_summary *s, size_t *out, size_t room)
     *out = worst->index;
     return 1;
 }
+
+ANA_COMPARE(by_loss, struct ana_wait_group, ANA_ORDER(y->all.lost_ns, x->all.lost_ns), ANA_ORDER(x->first, y->first))
+
+struct ana_wait_group *ana_wait_groups(const struct ana_summary *s, size_t *count)
+{
+    struct ana_map of; /* struct ana_wait_group by kind, culprit */
+    ana_map_init(&of, sizeof(struct ana_wait_group));
+    for (size_t i = 0; i < s->wait_count; i++) {
+        const struct ana_wait *w = &s->waits[i];
+        struct ana_wait_group *g = ana_map_add(&of, w->kind, w->culprit, 0);
+        if (!g)
+            continue;
+        if (!g->waiters++)
+            *g = (struct ana_wait_group){.all = {.kind = w->kind, .culprit = w->culprit}, .first = i, .waiters = 1};
+        g->all.count += w->count;
+        g->all.lost_ns += w->lost_ns;
+    }
+    struct ana_wait_group *group = of.values;
+    *count = of.count;
+    if (group)
+        ana_sort(group, of.count, sizeof *group, by_loss);
+    of.values = NULL; /* the caller's now */
+    ana_map_free(&of);
+    return group;
+}

@@ -38,3 +38,11 @@ void ana_alike_free(struct ana_alike *alike);
 /* Writes the rank indices to blame for what the headline says, at most `room`: the verdict's are the caller's; of a
  * summary the rank that others lost most time waiting for, if that is at least 0.5 % of all time.  Returns how many. */
 size_t ana_alike_blame(const struct ana_summary *summary, size_t *out, size_t room);
+
+/* Waits of one kind for one rank. */
+struct ana_wait_group {
+    struct ana_wait all;   /* count and lost_ns are sums; there is no waiter */
+    size_t first, waiters; /* index of the first one in the summary; ranks that wait */
+};
+/* Returns the groups of all waits, malloc'ed, those that lost most first; NULL: none, or out of memory. */
+struct ana_wait_group *ana_wait_groups(const struct ana_summary *summary, size_t *count);

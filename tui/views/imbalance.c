@@ -1,37 +1,28 @@
 /* Imbalance: distance of ranks at collectives, the last ones, and the waits between ranks. */
-#include "tui/widgets/plot.h"
 #include "tui/views/sentences_impl.h"
 #include "tui/app/jump.h"
 #include "trace/util/hash.h"
 #include "tui/app/view.h"
-#include "trace/util/sort.h"
+#include "trace/summary/alike.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- waits of a summary in groups, each of one kind and for one rank ------------------------------------------- */
 
-struct wait_group {
-    enum ana_wait_kind kind;
-    size_t culprit; /* a rank index */
-    size_t first;   /* index of its first wait in the summary */
-    uint64_t count;
-    int64_t lost_ns;
-    char *who; /* waiters in words; NULL: not written yet */
-};
-
 /* All 0 at first. */
 struct wait_groups {
-    struct wait_group *group; /* by loss */
+    struct ana_wait_group *group; /* by loss */
+    char **who;                   /* waiters of each in words; NULL: not written yet */
     size_t count;
     unsigned summaries; /* made by then */
 };
-
-ANA_COMPARE(by_loss, struct wait_group, ANA_ORDER(y->lost_ns, x->lost_ns), ANA_ORDER(x->first, y->first))
 
 /* Frees the groups' memory. */
 static void free_groups(struct wait_groups *groups)
 {
     for (size_t i = 0; i < groups->count; i++)
-        free(groups->group[i].who);
+        free(groups->who[i]);
+    free(groups->who);
     free(groups->group);
     *groups = (struct wait_groups){0};
 }
@@ -39,42 +30,26 @@ static void free_groups(struct wait_groups *groups)
 /* Makes the groups of the summary that is shown, unless they are there. */
 static void make_groups(const struct tui_app *app, struct wait_groups *groups)
 {
-    const struct ana_summary *s = &app->summary;
-    struct ana_map of; /* struct wait_group by kind, culprit */
     if (groups->summaries == app->summaries)
         return;
     free_groups(groups);
-    ana_map_init(&of, sizeof(struct wait_group));
-    for (size_t i = 0; i < s->wait_count; i++) {
-        const struct ana_wait *w = &s->waits[i];
-        struct wait_group *g = ana_map_add(&of, w->kind, w->culprit, 0);
-        if (g && !g->count)
-            *g = (struct wait_group){.kind = w->kind, .culprit = w->culprit, .first = i};
-        if (g) {
-            g->count += w->count;
-            g->lost_ns += w->lost_ns;
-        }
-    }
+    groups->group = ana_wait_groups(&app->summary, &groups->count);
+    groups->who = calloc(groups->count + 1, sizeof *groups->who);
+    groups->count = groups->group && groups->who ? groups->count : 0;
     groups->summaries = app->summaries;
-    groups->group = calloc(of.count + 1, sizeof *groups->group);
-    if (groups->group && of.count)
-        memcpy(groups->group, of.values, of.count * sizeof *groups->group);
-    groups->count = groups->group ? of.count : 0;
-    ana_map_free(&of);
-    if (groups->count)
-        ana_sort(groups->group, groups->count, sizeof *groups->group, by_loss);
 }
 
 /* The waiters of a group of the summary that is shown, as "0-10, 12-15"; the text belongs to the group. */
-static const char *waiters_of(const struct tui_app *app, struct wait_group *group)
+static const char *waiters_of(const struct tui_app *app, struct wait_groups *groups, size_t at)
 {
     const struct ana_summary *s = &app->summary;
-    char text[256];
-    uint8_t *waits = group->who ? NULL : calloc(app->rank_count + 1, 1);
+    const struct ana_wait_group *group = &groups->group[at];
+    char text[256], **who = &groups->who[at];
+    uint8_t *waits = *who ? NULL : calloc(app->rank_count + 1, 1);
     if (!waits)
-        return group->who ? group->who : "";
+        return *who ? *who : "";
     for (size_t i = group->first; i < s->wait_count; i++)
-        if (s->waits[i].kind == group->kind && s->waits[i].culprit == group->culprit &&
+        if (s->waits[i].kind == group->all.kind && s->waits[i].culprit == group->all.culprit &&
             s->waits[i].waiter < app->rank_count)
             waits[s->waits[i].waiter] = 1;
     struct ana_ranges ranges;
@@ -84,8 +59,8 @@ static const char *waiters_of(const struct tui_app *app, struct wait_group *grou
             ana_ranges_add(&ranges, ana_rank_id(&app->rank[i]));
     ana_ranges_end(&ranges);
     free(waits);
-    group->who = strdup(text);
-    return group->who ? group->who : "";
+    *who = strdup(text);
+    return *who ? *who : "";
 }
 
 struct own {
@@ -167,13 +142,13 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     o->top = lines > 0 ? (int)tui_scroll((size_t)(o->chosen ? o->chosen - 1 : o->top), (size_t)o->top, (size_t)lines,
                                          (size_t)count_groups(o))
                        : 0;
-    struct wait_group *group = o->waits.group + o->top;
+    const struct ana_wait_group *group = o->waits.group + o->top;
     size_t n = (size_t)(count_groups(o) - o->top);
     char text[ANA_TEXT], to[64];
     int widest = 0; /* columns of the longest name: the numbers stand close to it on wide screens */
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
-        tui_app_rank_name(app, group[i].culprit, text, sizeof text);
-        int wide = tui_columns(waiters_of(app, &group[i])) + tui_columns(text) + 5;
+        tui_app_rank_name(app, group[i].all.culprit, text, sizeof text);
+        int wide = tui_columns(waiters_of(app, &o->waits, (size_t)o->top + i)) + tui_columns(text) + 5;
         widest = wide > widest ? wide : widest;
     }
     tui_fill(grid, (struct tui_rect){rect.x, rect.y, rect.w, 1}, TUI_STYLE_HEADER, ' ');
@@ -193,14 +168,16 @@ static void draw_waits(const struct tui_app *app, struct tui_grid *grid, struct 
     double wall = app->whole.seen_ns;
     for (size_t i = 0; i < n && (int)i + 1 < rect.h; i++) {
         int y = (int)i + 1;
-        snprintf(to, sizeof to, " \xe2\x86\x92 %s", TUI_RANK_NAME(app, group[i].culprit));
+        snprintf(to, sizeof to, " \xe2\x86\x92 %s", TUI_RANK_NAME(app, group[i].all.culprit));
         struct tui_rect left = {rect.x, rect.y, kind - 1 - tui_columns(to), rect.h};
-        tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, waiters_of(app, &group[i])), y,
-                TUI_STYLE_STRONG, to);
-        tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, ana_wait_words[group[i].kind].name);
-        tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL, ANA_NUMBER(ANA_COUNT, (double)group[i].count, true));
-        tui_put_right(grid, rect, right - 8, y, TUI_STYLE_NORMAL, ANA_NUMBER(ANA_NS, (double)group[i].lost_ns, true));
-        double share = (double)group[i].lost_ns / wall;
+        tui_put(grid, rect, tui_put(grid, left, 1, y, TUI_STYLE_NORMAL, waiters_of(app, &o->waits, (size_t)o->top + i)),
+                y, TUI_STYLE_STRONG, to);
+        tui_put(grid, rect, kind, y, TUI_STYLE_NORMAL, ana_wait_words[group[i].all.kind].name);
+        tui_put_right(grid, rect, right - 16, y, TUI_STYLE_NORMAL,
+                      ANA_NUMBER(ANA_COUNT, (double)group[i].all.count, true));
+        tui_put_right(grid, rect, right - 8, y, TUI_STYLE_NORMAL,
+                      ANA_NUMBER(ANA_NS, (double)group[i].all.lost_ns, true));
+        double share = (double)group[i].all.lost_ns / wall;
         tui_put_right(grid, rect, right, y, share >= 0.05 ? TUI_STYLE_NOTABLE : TUI_STYLE_NORMAL,
                       ANA_NUMBER(ANA_SHARE, share, true));
         if (o->top + (int)i + 1 == o->chosen) {
@@ -248,7 +225,7 @@ static int act_on_waits(struct tui_app *app, enum tui_action action)
         o->chosen = 1 + (int)tui_step((size_t)o->chosen - 1, lines, (size_t)count_groups(o));
     else if (action == TUI_ACTION_DEEPER) {
         tui_app_open(app, TUI_VIEW_TIMELINE);
-        tui_tree_reveal(app, o->waits.group[o->chosen - 1].culprit);
+        tui_tree_reveal(app, o->waits.group[o->chosen - 1].all.culprit);
     } else
         return TUI_UNHANDLED;
     return TUI_REDRAW;
