@@ -44,5 +44,5 @@ struct ana_wait_group {
     struct ana_wait all;   /* count and lost_ns are sums; there is no waiter */
     size_t first, waiters; /* index of the first one in the summary; ranks that wait */
 };
-/* Returns the groups of all waits, malloc'ed, those that lost most first; NULL: none, or out of memory. */
+/* Returns the groups of all waits, by loss; the caller frees them.  NULL: none, or out of memory. */
 struct ana_wait_group *ana_wait_groups(const struct ana_summary *summary, size_t *count);

@@ -1,4 +1,4 @@
-/* How numbers are spread over the ranks: for the room that one row of many equal ranks leaves. */
+/* Spread of numbers over the ranks, drawn in the room that one row of many equal ranks leaves. */
 #pragma once
 
 #include "tui/app/view.h"
@@ -11,7 +11,7 @@ struct tui_spread {
     unsigned summaries; /* made by then */
     struct tui_spread_line {
         double least, median, most;     /* NAN: unknown of all ranks */
-        size_t least_index, most_index; /* indices of these ranks */
+        size_t least_index, most_index; /* rank indices of both */
         double bin[TUI_SPREAD_BINS];    /* ranks by number, from least to most; NAN: none */
     } line[TUI_SPREAD_LINES];
 };
