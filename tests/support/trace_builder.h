@@ -77,7 +77,8 @@
     TB_CALL(FILE_READ_AT, "MPI_File_read_at", IO)                                                                      \
     TB_CALL(BSEND, "MPI_Bsend", SEND)                                                                                  \
     TB_CALL(IMRECV, "MPI_Imrecv", IMRECV)                                                                              \
-    TB_CALL(ABORT, "MPI_Abort", ABORT)
+    TB_CALL(ABORT, "MPI_Abort", ABORT)                                                                                 \
+    TB_CALL(REQUEST_FREE, "MPI_Request_free", REQUEST)
 
 enum tb_call {
 #define TB_CALL(id, name, class) TB_##id,

@@ -194,6 +194,7 @@ static void note(struct reading *r, const struct trc_record *rec)
         *(trc_opclass_is_probe(call->opclass) ? &r->last_events->probe : &r->last_events->test) =
             (struct ana_last_poll){*rec->sig, r->thread, time_of(r, rec->end)};
     note_effect(r, rec, call->opclass);
+    r->last_events->fails |= flags & TRC_SIG_FAILED;
     r->last_events->since_failed += rec->count;
     r->last_events->since_nested += rec->count;
     if (flags & TRC_SIG_FAILED && trc_opclass_is(call->opclass, TRC_FACT_WAITS)) {

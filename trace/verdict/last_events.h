@@ -47,6 +47,7 @@ struct ana_last_events {
     uint64_t vain;                        /* calls since */
     struct ana_last_collective failed;    /* the last call that waits and returned an error; `call` NULL: none */
     uint64_t since_failed;                /* calls since */
+    bool fails;                           /* some call returned an error */
     struct ana_last_collective nested;    /* the last collective call inside another call; `call` NULL: none */
     uint64_t since_nested;                /* calls since */
     int64_t gap_ns;                       /* the longest time between two calls of a thread, and how many there were */
@@ -72,11 +73,15 @@ void ana_case_close_last_events(struct ana_case *c);
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
                           size_t partner);
 
-/* Returns the number of messages of `sender` that fit the dependency and were received by receives from any source or
- * of any tag; 0: none, or unknown.  *all: number of all that were received; *site: site of the last of those receives,
- * of the last receive of all where none is such.  Reads all streams of the receiver: for a few calls in a verdict. */
-int64_t ana_dependency_taken(struct ana_case *c, const struct ana_dependency *dependency, size_t sender, int64_t *all,
-                             uint64_t *site);
+/* Receives of the messages of one sender, communicator and tag. */
+struct ana_taken {
+    int64_t all, any;          /* messages; by receives from any source or of any tag */
+    struct trc_sig failed;     /* the last call that took some and returned an error; flags 0: none */
+    int64_t freed;             /* receives given up by MPI_Request_free while active, which may have taken more */
+    uint64_t site, freed_site; /* of the last receive, from any source or of any tag if there is one; of `freed` */
+};
+/* Finds the receives of a dependency's messages from `sender`.  False: unknown.  Reads all streams of the receiver. */
+bool ana_dependency_taken(struct ana_case *c, const struct ana_dependency *d, size_t sender, struct ana_taken *out);
 
 /* Messages that `from` has sent to `to`, by the counters of `from` or, if `received`, of `to`; -1 unknown. */
 int64_t ana_messages(const struct ana_case *c, size_t from, size_t to, bool received);

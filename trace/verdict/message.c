@@ -2,29 +2,47 @@
 #include "trace/verdict/order.h"
 #include "trace/verdict/verdict_impl.h"
 
-/* Whether receives from any source or of any tag, or one at another place, took such messages: they may have been meant
- * for this receive. */
+/* Makes the fact that other receives took such messages: one that returned an error, some from any source or of any
+ * tag, or one at another place. They may have been meant for this receive.  False: none did; *known: that is known. */
 static bool is_taken_elsewhere(struct ana_case *c, const struct ana_dependency *w, size_t partner,
-                               struct ana_fact *fact)
+                               struct ana_fact *fact, bool *known)
 {
     const struct ana_waiting *p = ana_rank_waiting(c, w->index);
-    *fact = (struct ana_fact){ANA_SENTENCE_TAKEN_ELSEWHERE, .who = ana_one_rank(w->index), .message = w,
-                              .others = ana_one_rank(partner), .site = {.index = w->index}};
-    fact->more = ana_dependency_taken(c, w, partner, &fact->count, &fact->site.address);
-    if (fact->more > 0)
+    struct ana_taken by;
+    *known = ana_dependency_taken(c, w, partner, &by);
+    *fact = (struct ana_fact){ANA_SENTENCE_TAKEN_ELSEWHERE,
+                              .who = ana_one_rank(w->index),
+                              .message = w,
+                              .others = ana_one_rank(partner),
+                              .site = {w->index, by.site},
+                              .count = by.all,
+                              .more = by.any};
+    if (by.failed.flags) {
+        fact->id = ANA_SENTENCE_TAKEN_AND_FAILED;
+        fact->other_call.name = trc_call(ana_case_file(c, w->index), by.failed.call)->name;
+        fact->site.address = by.failed.site;
+        fact->size = by.failed.flags & TRC_SIG_P2P_IN ? by.failed.received : 0;
+        c->out->next.id = ANA_SENTENCE_NEXT_TOOK_AND_FAILED;
+    } else if (by.any > 0) {
         c->out->next.id = ANA_SENTENCE_NEXT_TAKEN;
-    return fact->more > 0 || (fact->site.address && p && fact->site.address != p->sig->site);
+    }
+    return by.failed.flags || by.any > 0 || (by.site && p && by.site != p->sig->site);
 }
 
 void ana_explain_near(struct ana_case *c, const struct ana_dependency *w, size_t partner)
 {
-    bool taken = w->near_messages == 0 && w->taken, elsewhere = w->near_identity != w->identity;
+    bool taken = w->near_messages == 0 && w->taken, elsewhere = w->near_identity != w->identity, known;
+    struct ana_taken by = {0};
     ANA_SUMMARY(c, taken ? ANA_SENTENCE_TAKEN_BEFORE : ANA_SENTENCE_OTHER_MESSAGE, .who = ana_one_rank(w->index),
                 .message = w, .others = ana_one_rank(partner), .number = w->near_tag, .more = elsewhere);
-    ANA_FACT(c, taken ? ANA_SENTENCE_NOT_WAITED_FOR : ANA_SENTENCE_NOT_RECEIVED, .who = ana_one_rank(w->index),
-             .count = (int64_t)w->near_messages, .more = elsewhere);
+    if (taken && ana_dependency_taken(c, w, partner, &by) && by.freed > 0)
+        ANA_FACT(c, ANA_SENTENCE_NOT_WAITED_FOR, .who = ana_one_rank(w->index), .count = by.freed,
+                 .site = {w->index, by.freed_site});
+    else
+        ANA_FACT(c, taken ? ANA_SENTENCE_NOT_WAITED_FOR : ANA_SENTENCE_NOT_RECEIVED, .who = ana_one_rank(w->index),
+                 .count = (int64_t)w->near_messages, .more = elsewhere);
     struct ana_fact by_any;
-    if (!taken && is_taken_elsewhere(c, w, partner, &by_any) && by_any.more)
+    if (!taken && is_taken_elsewhere(c, w, partner, &by_any, &known) && by_any.more)
         ana_case_fact(c, by_any);
 }
 
@@ -89,7 +107,10 @@ static void explain_never_sent(struct ana_case *c, const struct ana_dependency *
 {
     struct ana_fact fact = *strayed;
     if (fact.id != ANA_SENTENCE_SENT_ELSEWHERE || !fact.count) {
-        const bool taken = is_taken_elsewhere(c, w, source->index, &fact);
+        bool known;
+        const bool taken = is_taken_elsewhere(c, w, source->index, &fact, &known);
+        if (!known && c->out->confidence == ANA_PROVEN)
+            c->out->confidence = ANA_LIKELY;
         if (!taken)
             fact = (struct ana_fact){ANA_SENTENCE_NEVER_SENT, .who = who, .message = w};
         if (!taken && strayed->count)
@@ -134,10 +155,11 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     struct ana_ranks who = near ? ana_one_rank(p->index) : who_wait_alike(c, w, partner);
     if (who.n == 1 && !sent) /* none is likely to be wrong where several wait alike */
         ana_case_blame(c, p->index);
-    ana_case_blame(c, partner);
+    const size_t sender = near && w->peer == TRC_PEER_ANY ? near_sender(c, p, w) : partner;
+    ana_case_blame(c, sender);
     ana_case_doubt_culprits(c);
     if (near)
-        ana_explain_near(c, w, w->peer == TRC_PEER_ANY ? near_sender(c, p, w) : partner);
+        ana_explain_near(c, w, sender);
     else
         explain_never_sent(c, w, source, who, &strayed);
     return true;
@@ -159,9 +181,26 @@ bool ana_find_probed(struct ana_case *c, struct ana_waiting *p, struct ana_depen
     return true;
 }
 
+/* A receive before this one took such a message and returned an error, as one does without room for all of it. */
+static bool took_and_failed(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w)
+{
+    const size_t partner = ana_dependency_partner(c, w);
+    struct ana_fact fact;
+    bool known, waits = w->kind == ANA_DEPENDENCY_MESSAGE && w->met == 0 && !w->unsure && partner != SIZE_MAX;
+    if (!waits || w->near_messages || w->taken || !ana_case_last_events(c, p->index)->fails ||
+        !is_taken_elsewhere(c, w, partner, &fact, &known) || fact.id != ANA_SENTENCE_TAKEN_AND_FAILED ||
+        !ana_case_settle_likely(c, ANA_CLASS_UNMATCHED, &p->index, 1, p->lasted_ns)) {
+        c->out->next.id = ANA_SENTENCE_NOTHING;
+        return false;
+    }
+    ana_case_blame(c, p->index);
+    c->out->summary = fact;
+    return true;
+}
+
 bool ana_find_near(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w)
 {
-    return unmatched(c, p, w, true);
+    return took_and_failed(c, p, w) || unmatched(c, p, w, true);
 }
 
 bool ana_find_never_sent(struct ana_case *c, struct ana_waiting *p, struct ana_dependency *w)

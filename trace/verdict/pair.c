@@ -1,6 +1,7 @@
 /* Whether what a rank waits for is under way: which messages between two ranks were sent and never taken. */
 #include "trace/verdict/verdict_impl.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define SCANS_MAX   16u     /* pairs of ranks whose streams are read in full for one verdict, however long they are, */
 #define RECORDS_MAX 400000u /* .. and more while both ends have had fewer records than this together */
@@ -8,11 +9,10 @@
 /* Messages of one communicator and tag; by (thread, request, OPEN) a receive that is later, or from any source or of
  * any tag. */
 struct flow {
-    int64_t sent, taken;
-    int64_t later;  /* taken by receives posted after the one that waits */
-    uint64_t next;  /* bytes of the message for the receive that waits, if all posted before it have completed */
-    int64_t by_any; /* taken by receives from any source, or of any tag */
-    uint64_t site;  /* site of the last such receive; of the last one, where none is such */
+    int64_t sent;
+    struct ana_taken by; /* receives that took some */
+    int64_t later;       /* taken by receives posted after the one that waits */
+    uint64_t next;       /* bytes of the message for the receive that waits, if all posted before it have completed */
 };
 enum { OPEN = 1 };
 
@@ -82,15 +82,34 @@ static void count_sent(struct ana_case *c, struct ana_map *flows, size_t index, 
     struct flow *flow = flow_of(c, flows, index, sig, sig->tag);
     if (flow)
         flow->sent += back ? -1 : 1;
-    if (flow && !back && flow->sent == flow->taken - flow->later + 1)
+    if (flow && !back && flow->sent == flow->by.all - flow->later + 1)
         flow->next = sig->sent;
 }
 
+/* Counts receives that were given up while active.  One that was cancelled before has taken nothing. */
+static void count_freed(struct ana_case *c, struct ana_map *flows, size_t index, size_t other,
+                        const struct trc_record *rec, const struct trc_sig *parent)
+{
+    const struct trc_sig *sig = rec->sig;
+    const char *name = trc_call(ana_case_file(c, index), parent->call)->name;
+    const bool frees = sig->flags & TRC_SIG_SUB && strcmp(name, "MPI_Request_free") == 0,
+               cancels = !(sig->flags & TRC_SIG_SUB) && strcmp(name, "MPI_Cancel") == 0;
+    struct flow *flow = (frees || cancels) && sig->comm && is_of(c, index, sig, sig->source, other)
+                            ? flow_of(c, flows, index, sig, sig->rtag)
+                            : NULL;
+    if (flow)
+        flow->by.freed += frees ? 1 : -1;
+    if (flow && frees)
+        flow->by.freed_site = sig->site;
+}
+
+/* `parent`: the call whose record this is or belongs to. */
 static void count_received(struct ana_case *c, struct ana_map *flows, size_t index, size_t other, int64_t posted_ns,
-                           const struct trc_record *rec)
+                           const struct trc_record *rec, const struct trc_sig *parent)
 {
     const struct trc_sig *sig = rec->sig;
     const bool starts = sig->flags & TRC_SIG_START, any = sig->source == TRC_PEER_ANY || sig->rtag == TRC_TAG_ANY;
+    count_freed(c, flows, index, other, rec, parent);
     if (!(sig->flags & TRC_SIG_P2P_IN) || sig->flags & TRC_SIG_CANCELLED)
         return;
     const bool later = ana_time_within(ana_clock_job_time(c->members->clock, index, rec->begin)) > posted_ns;
@@ -98,20 +117,22 @@ static void count_received(struct ana_case *c, struct ana_map *flows, size_t ind
                             ? ana_map_add(flows, rec->request_thread, rec->request, OPEN)
                             : NULL;
     if (open)
-        *open = (struct flow){.site = sig->site, .by_any = any, .later = later};
+        *open = (struct flow){.by = {.site = sig->site, .any = any}, .later = later};
     if (starts || !is_of(c, index, sig, sig->source, other))
         return;
     open = sig->flags & TRC_SIG_COMPLETE ? ana_map_find(flows, rec->request_thread, rec->request, OPEN) : NULL;
-    const bool by_any = (open && open->by_any) || sig->flags & (TRC_SIG_ANY_SOURCE | TRC_SIG_ANY_TAG);
+    const bool by_any = (open && open->by.any) || sig->flags & (TRC_SIG_ANY_SOURCE | TRC_SIG_ANY_TAG);
     const int64_t after = sig->flags & TRC_SIG_COMPLETE ? (open ? open->later : 0) : later;
-    const uint64_t site = open && open->by_any ? open->site : sig->site;
+    const uint64_t site = open && open->by.any ? open->by.site : sig->site;
     struct flow *flow = flow_of(c, flows, index, sig, sig->rtag);
     if (!flow)
         return;
-    flow->taken++;
+    flow->by.all++;
     flow->later += after;
-    flow->by_any += by_any;
-    flow->site = by_any || !flow->by_any ? site : flow->site;
+    flow->by.any += by_any;
+    flow->by.site = by_any || !flow->by.any ? site : flow->by.site;
+    if (parent->flags & TRC_SIG_FAILED)
+        flow->by.failed = *parent;
 }
 
 /* Adds what rank `index` sent to (or took from) rank `other`; receives posted after `posted_ns` are later ones.  False:
@@ -125,13 +146,16 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
         struct trc_cursor *cursor = trc_cursor_open(file, t);
         if (!cursor)
             return false;
+        struct trc_sig parent = {0};
         for (struct trc_record rec; trc_next(cursor, &rec) == TRC_OK;) {
             if (rec.kind != TRC_RECORD_EVENT || !rec.sig || rec.sig->flags & (TRC_SIG_NESTED | TRC_SIG_POLL))
                 continue;
+            if (!(rec.sig->flags & TRC_SIG_SUB))
+                parent = *rec.sig;
             if (sender)
                 count_sent(c, flows, index, other, &rec);
             else
-                count_received(c, flows, index, other, posted_ns, &rec);
+                count_received(c, flows, index, other, posted_ns, &rec, &parent);
         }
         trc_cursor_close(cursor);
     }
@@ -139,7 +163,7 @@ static bool count_events(struct ana_case *c, struct ana_map *flows, size_t index
         const struct trc_sig *sig = p->sig;
         struct flow *flow;
         if (sig->flags & TRC_SIG_P2P_OUT && is_of(c, index, sig, sig->peer, other) &&
-            (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->taken - flow->later)
+            (flow = flow_of(c, flows, index, sig, sig->tag)) && flow->sent++ == flow->by.all - flow->later)
             flow->next = sig->sent;
     }
     return !trc_misses_events(head);
@@ -195,26 +219,27 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
     ana_map_init(&flows, sizeof(struct flow));
     bool complete = count_events(c, &flows, receiver, sender, false, d->begin_ns);
     complete = count_events(c, &flows, sender, receiver, true, d->begin_ns) && complete;
-    int64_t fits = 0;
+    int64_t fits = 0, given_up = 0;
     bool any = false;
     for (size_t i = 0; i < flows.count; i++) {
         const struct flow *flow = ana_map_value(&flows, i);
         const uint64_t *key = ana_map_key(&flows, i);
-        int64_t left = flow->sent - flow->taken;
-        any |= flow->sent || flow->taken; /* neither is of a receive */
+        int64_t left = flow->sent - flow->by.all, freed = flow->by.freed > 0 ? flow->by.freed : 0;
+        any |= flow->sent || flow->by.all; /* neither is of a receive */
         if (left <= 0)
             continue;
         if (key[0] == d->identity && (d->tag == TRC_TAG_ANY || (uint32_t)d->tag == key[1])) {
             fits += left;
+            given_up += freed;
             d->came = left > 0 && complete ? flow->next : 0;
         } else if (is_near(d, key[0], (int32_t)key[1]) &&
-                   left > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX, false)) {
+                   left - freed > open_receives(c, receiver, sender, key[0], (int32_t)key[1], INT64_MAX, false)) {
             d->near_identity = key[0];
             d->near_tag = (int32_t)key[1];
             d->near_messages = (uint64_t)left;
         }
     }
-    int64_t earlier = open_receives(c, receiver, sender, d->identity, d->tag, d->begin_ns, false);
+    int64_t earlier = open_receives(c, receiver, sender, d->identity, d->tag, d->begin_ns, false) + given_up;
     if (earlier > 0)
         d->came = 0; /* an earlier receive takes it */
     d->taken = fits > 0 && earlier >= fits;
@@ -222,18 +247,16 @@ static void compare(struct ana_case *c, size_t receiver, size_t sender, struct a
     ana_map_free(&flows);
 }
 
-int64_t ana_dependency_taken(struct ana_case *c, const struct ana_dependency *d, size_t sender, int64_t *all,
-                             uint64_t *site)
+bool ana_dependency_taken(struct ana_case *c, const struct ana_dependency *d, size_t sender, struct ana_taken *out)
 {
-    *all = 0;
+    *out = (struct ana_taken){0};
     if (d->kind != ANA_DEPENDENCY_MESSAGE || d->peer < 0 || d->tag < 0 || c->scans++ >= SCANS_MAX)
-        return 0;
+        return false;
     struct flow flow;
     if (!find_flow(c, d, d->index, sender, false, &flow))
-        return 0;
-    *all = flow.taken;
-    *site = flow.site;
-    return flow.by_any;
+        return false;
+    *out = flow.by;
+    return true;
 }
 
 static uint64_t count_records(const struct ana_case *c, size_t index)
@@ -259,7 +282,7 @@ int64_t ana_dependency_strayed(struct ana_case *c, const struct ana_dependency *
         !may_scan(c, other, sender))
         return 0;
     struct flow flow;
-    const bool never = find_flow(c, d, other, sender, true, &flow) && !flow.taken &&
+    const bool never = find_flow(c, d, other, sender, true, &flow) && !flow.by.all &&
                        !open_receives(c, other, sender, d->identity, d->tag, INT64_MAX, false);
     return never ? flow.sent : 0;
 }
@@ -287,7 +310,7 @@ static bool was_received(struct ana_case *c, size_t sender, const struct ana_dep
     if (taken <= 0 || c->send_scans++ >= SCANS_MAX)
         return false;
     struct flow flow;
-    return find_flow(c, d, receiver, sender, true, &flow) && (flow.sent || flow.taken) && flow.sent <= flow.taken;
+    return find_flow(c, d, receiver, sender, true, &flow) && (flow.sent || flow.by.all) && flow.sent <= flow.by.all;
 }
 
 /* Finds whether the receiver of a send has a receive that takes it. */
