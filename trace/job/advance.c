@@ -11,7 +11,7 @@
 
 #define REFIT_NS  10000000000
 #define OVER_FEW  4096u /* events between two checks whether the window is over: at least this number, */
-#define OVER_PART 8u    /* and one part in this number of the events so far */
+#define OVER_PART 8u    /* divisor of the number of events so far, which is added */
 #define BESIDE                                                                                                         \
     7u /* threads that have something to do: relations, causes, iterations, sums, and parts of the delay paths */
 

@@ -75,10 +75,11 @@ void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting,
 
 /* Receives of the messages of one sender, communicator and tag. */
 struct ana_taken {
-    int64_t all, any;          /* messages; by receives from any source or of any tag */
-    struct trc_sig failed;     /* the last call that took some and returned an error; flags 0: none */
-    int64_t freed;             /* receives given up by MPI_Request_free while active, which may have taken more */
-    uint64_t site, freed_site; /* of the last receive, from any source or of any tag if there is one; of `freed` */
+    int64_t all, any;      /* messages; by receives from any source or of any tag */
+    struct trc_sig failed; /* the last call that took some and returned an error; flags 0: none */
+    int64_t freed;         /* receives given up by MPI_Request_free while active, which may have taken more */
+    uint64_t site,
+        freed_site; /* sites of the last receive, by preference of an `any` one, and of the last of `freed` */
 };
 /* Finds the receives of a dependency's messages from `sender`.  False: unknown.  Reads all streams of the receiver. */
 bool ana_dependency_taken(struct ana_case *c, const struct ana_dependency *d, size_t sender, struct ana_taken *out);

@@ -327,7 +327,7 @@ static void draw_ranks(struct tui_app *app, struct tui_grid *grid, struct tui_re
         index = index == SIZE_MAX ? tui_spread_culprit(app, &own(app)->spread) : index;
         body.h -= spare;
     }
-    if (index != SIZE_MAX && rect.h >= LARGE && below.h >= LEAST) { /* its last calls */
+    if (index != SIZE_MAX && rect.h >= LARGE && below.h >= LEAST) { /* last calls of that rank */
         draw_rank_detail(app, index, grid, below);
         body.h = below.y - 1 < body.y + body.h ? below.y - 1 - body.y : body.h;
     }

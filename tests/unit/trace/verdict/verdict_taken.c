@@ -101,7 +101,7 @@ static void request_cancelled(struct tb *tb, int rank)
 static const struct {
     const char *what;
     void (*make)(struct tb *tb, int rank);
-    const char *says; /* in the summary or a fact */
+    const char *says; /* text in the summary or a fact */
     bool proven;
 } cases[] = {
     {"a receive that took a message and failed", receive_failed,
