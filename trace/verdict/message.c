@@ -155,11 +155,10 @@ static bool unmatched(struct ana_case *c, struct ana_waiting *p, struct ana_depe
     struct ana_ranks who = near ? ana_one_rank(p->index) : who_wait_alike(c, w, partner);
     if (who.n == 1 && !sent) /* none is likely to be wrong where several wait alike */
         ana_case_blame(c, p->index);
-    const size_t sender = near && w->peer == TRC_PEER_ANY ? near_sender(c, p, w) : partner;
-    ana_case_blame(c, sender);
+    ana_case_blame(c, partner);
     ana_case_doubt_culprits(c);
     if (near)
-        ana_explain_near(c, w, sender);
+        ana_explain_near(c, w, w->peer == TRC_PEER_ANY ? near_sender(c, p, w) : partner);
     else
         explain_never_sent(c, w, source, who, &strayed);
     return true;
