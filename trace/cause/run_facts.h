@@ -33,6 +33,12 @@ enum ana_run_fact_kind {
     ANA_RUN_PROGRESS  /* progress of the facts [C] */
 };
 
+/* Places of the sums of a wait, + 1; 0: none. */
+struct ana_wait_places {
+    uint32_t sum;   /* sum of the pair; of the culprit, if the pair has no sum */
+    uint32_t other; /* sum of the waiter, if the pair has no sum */
+};
+
 /* Wait to be followed. */
 struct ana_late_wait {
     uint32_t waiter, culprit, waiter_step, culprit_step;
@@ -40,6 +46,7 @@ struct ana_late_wait {
     uint32_t site;      /* number of the waiter's call site's sum, + 1; 0: unknown */
     bool device;        /* wait of a GPU: no call of the waiter's is longer by it */
     bool aside;         /* wait of another thread than the waiter's main one */
+    bool counts;        /* it adds to sums */
 };
 
 /* Sums that a counted message adds to. */
@@ -99,8 +106,7 @@ struct ana_run_fact {
         struct {
             struct ana_late_wait late;
             int64_t begin_ns;
-            uint32_t sum; /* place of the sum of such waits, + 1; 0: unknown */
-            bool counts;  /* it adds to sums */
+            struct ana_wait_places places;
         } wait;
         struct {
             uint32_t step, of_index, of_step; /* of_index in a MESSAGE: the sender */

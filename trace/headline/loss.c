@@ -11,7 +11,13 @@
 /* Whether a loss is of the selected ranks, with whose time it is compared. */
 static bool of_selected(const struct ana_summary *s, const struct ana_wait *w)
 {
-    return ana_selected(s->selection.ranks, w->waiter);
+    return w->waiter == ANA_ANY_RANK || ana_selected(s->selection.ranks, w->waiter);
+}
+
+/* Whether a sum is of one waiter and one culprit. */
+static bool is_pair(const struct ana_wait *w)
+{
+    return w->waiter != ANA_ANY_RANK && w->culprit != ANA_ANY_RANK;
 }
 
 static bool is_part(const struct ana_job *job, const struct ana_summary *s)
@@ -87,12 +93,14 @@ static struct latecomer worst_latecomer(const struct ana_job *job, const struct 
         const struct ana_wait *w = &s->waits[i];
         if (is_in_collective(w) != in_collectives || !of_selected(s, w))
             continue;
+        all = ana_plus(all, w->lost_ns);
+        if (w->culprit == ANA_ANY_RANK)
+            continue;
         struct latecomer *one = &by_rank[w->culprit];
         one->index = w->culprit;
         one->lost_ns = ana_plus(one->lost_ns, w->lost_ns);
         one->waits += w->count;
         one->squares += w->squares;
-        all = ana_plus(all, w->lost_ns);
         if (one->lost_ns > worst.lost_ns)
             worst = *one;
     }
@@ -183,7 +191,7 @@ static bool write_few(const struct ana_job *job, const struct ana_summary *s, st
 {
     const struct ana_wait *worst = NULL;
     for (size_t i = 0; !s->exact && i < s->wait_count && !worst; i++)
-        worst = of_selected(s, &s->waits[i]) ? &s->waits[i] : NULL;
+        worst = is_pair(&s->waits[i]) && of_selected(s, &s->waits[i]) ? &s->waits[i] : NULL;
     int64_t range_ns = s->end_ns - s->begin_ns;
     if (!worst || worst->count >= NOTABLE_WAITS || (double)worst->lost_ns < NOTABLE_SHARE * (double)range_ns)
         return false;
@@ -364,7 +372,7 @@ static bool write_wait(const struct ana_job *job, const struct ana_summary *s, s
     }
     for (size_t i = 0; i < s->wait_count; i++) {
         const struct ana_wait *w = &s->waits[i];
-        if (is_in_collective(w) || !of_selected(s, w) || is_held_up(s, w->culprit, w->lost_ns))
+        if (is_in_collective(w) || !is_pair(w) || !of_selected(s, w) || is_held_up(s, w->culprit, w->lost_ns))
             continue;
         int64_t wall = 0;
         for (size_t k = 0; k < s->rank_count; k++)

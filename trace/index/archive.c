@@ -72,13 +72,20 @@ static bool are_within(const struct bounds *bounds)
     return true;
 }
 
+static bool is_wait_sane(const uint64_t key[3], size_t ranks, size_t calls)
+{
+    const bool pair = key[1] < ranks && key[2] < ranks, waiter = key[1] < ranks && key[2] == ANA_ANY_RANK,
+               culprit = key[1] == ANA_ANY_RANK && key[2] < ranks;
+    return (pair || ((waiter || culprit) && !(key[0] & ANA_WAIT_ASIDE))) && ana_wait_key_call(key[0]) < calls &&
+           ana_wait_key_kind(key[0]) < ANA_WAIT_KINDS;
+}
+
 static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls, size_t places)
 {
     const struct bounds all[] = {
         {&t->calls, calls - 1, ANA_TALLY_SIZES - 1, 0},   {&t->threads, ranks - 1, UINT64_MAX, UINT64_MAX},
         {&t->sites, ranks - 1, UINT64_MAX, UINT64_MAX},   {&t->pairs, ranks - 1, ranks - 1, 0},
         {&t->collectives, UINT64_MAX, calls - 1, places}, {&t->last, t->collectives.count - 1, ranks - 1, 0},
-        {&t->waits, UINT64_MAX, ranks - 1, ranks - 1},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (!are_within(&all[i]))
@@ -91,8 +98,7 @@ static bool is_tally_sane(const struct ana_tally *t, size_t ranks, size_t calls,
             return false;
     }
     for (size_t i = 0; i < t->waits.count; i++)
-        if (ana_wait_key_call(ana_map_key(&t->waits, i)[0]) >= calls ||
-            ana_wait_key_kind(ana_map_key(&t->waits, i)[0]) >= ANA_WAIT_KINDS)
+        if (!is_wait_sane(ana_map_key(&t->waits, i), ranks, calls))
             return false;
     return true;
 }

@@ -12,19 +12,6 @@ static inline bool in_window(const struct ana_job *job, int64_t begin_ns, int64_
     return end_ns >= job->analysis.window.begin_ns && begin_ns < job->analysis.window.end_ns;
 }
 
-/* Prepares a lookup of the sum of a key: making it may move others, so their queued additions are added first. */
-static void sums_may_move(struct ana_job *job, const struct ana_map *sums, uint64_t a, uint64_t b, uint64_t c)
-{
-    if (ana_map_is_full(sums) && !ana_map_find(sums, a, b, c))
-        ana_queue_drain(&job->analysis.pass.why.causes->queue);
-}
-
-uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination)
-{
-    sums_may_move(job, &job->analysis.pass.tally.pairs, source, destination, 0);
-    return ana_tally_pair_place(&job->analysis.pass.tally, source, destination);
-}
-
 /* A call of a rank by the number of its step; NULL: not known. */
 static inline const struct ana_why_call *call_at(const struct ana_job *job, size_t index, uint32_t number)
 {
@@ -46,10 +33,10 @@ static inline struct calls calls_of(const struct ana_job *job, const struct ana_
     return (struct calls){call_at(job, span->waiter, span->waiter_step), call_at(job, span->culprit, span->came_step)};
 }
 
-/* Stores a wait; returns the place of the sum that it adds to, + 1; 0: out of memory. */
-static inline __attribute__((always_inline)) uint32_t store_wait(struct ana_job *job, const struct ana_wait_span *span,
-                                                                 struct calls calls, struct ana_tally_note_wait *note,
-                                                                 uint32_t comm)
+/* Stores a wait; returns the places of its sums. */
+static inline __attribute__((always_inline)) struct ana_wait_places
+store_wait(struct ana_job *job, const struct ana_wait_span *span, struct calls calls, struct ana_tally_note_wait *note,
+           uint32_t comm)
 {
     if (note->call != span->call) {
         note->call = span->call;
@@ -62,10 +49,11 @@ static inline __attribute__((always_inline)) uint32_t store_wait(struct ana_job 
     more.segment_ns = more.segment ? calls.came->segment_ns : 0;
     const struct ana_stored_wait *kept = ana_store_wait(&job->analysis.store, span, &more);
     if (!note->waits) {
-        sums_may_move(job, &job->analysis.pass.tally.waits, ana_wait_key(kept), kept->waiter, kept->culprit);
-        note->waits = ana_tally_wait_place(&job->analysis.pass.tally, kept);
+        const struct ana_wait_places places = ana_tally_wait_places(&job->analysis.pass.tally, kept);
+        note->waits = places.other ? 0 : places.sum;
+        return places;
     }
-    return note->waits;
+    return (struct ana_wait_places){note->waits, 0};
 }
 
 /* Counts a wait; returns the length of its span without the time that was counted before.  `share`: the part of it that
@@ -79,8 +67,9 @@ static int64_t count_wait(struct ana_job *job, struct ana_wait_span *span, float
     bool counts = left && in_window(job, span->begin_ns, span->end_ns);
     int64_t left_ns =
         left ? ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->analysis.window) : 0;
-    uint32_t sum = counts ? store_wait(job, span, calls, note, comm) : 0;
-    ana_why_wait(&job->analysis.pass.why, span, left_ns, counts, sum, calls.in);
+    const struct ana_wait_places places =
+        counts ? store_wait(job, span, calls, note, comm) : (struct ana_wait_places){0};
+    ana_why_wait(&job->analysis.pass.why, span, left_ns, counts, places, calls.in);
     return counts ? span->end_ns - span->begin_ns : 0;
 }
 
@@ -168,7 +157,7 @@ static void on_message(void *user, const struct ana_message *message)
     struct ana_run_transfer moved = {0};
     if (in_window(job, message->send_begin_ns, message->recv_complete_ns)) {
         if (!note->pair && message->recv_complete_ns >= message->send_begin_ns)
-            note->pair = ana_pair_place(job, message->source, message->destination);
+            note->pair = ana_tally_pair_place(&job->analysis.pass.tally, message->source, message->destination);
         moved = ana_tally_moved(ana_store_message(&job->analysis.store, message, at), note->pair);
     }
     if (ana_late_sender(message, &span))
@@ -209,10 +198,11 @@ void ana_add_device_wait(struct ana_job *job, const struct ana_wait_span *span, 
 {
     if (!in_window(job, span->begin_ns, span->end_ns))
         return;
-    uint32_t sum = store_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0},
-                              ana_store_comm(&job->analysis.store, comm_identity));
+    const struct ana_wait_places places = store_wait(job, span, calls_of(job, span), &(struct ana_tally_note_wait){0},
+                                                     ana_store_comm(&job->analysis.store, comm_identity));
     ana_why_device_wait(&job->analysis.pass.why, span,
-                        ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->analysis.window), sum);
+                        ana_span_overlap((struct ana_span){span->begin_ns, span->end_ns}, job->analysis.window),
+                        places);
 }
 
 /* Returns the place of a collective: the first known one in the order of ranks, since ranks may call it in several

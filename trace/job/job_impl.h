@@ -55,8 +55,6 @@ void ana_collect_warnings(struct ana_job *job);
 struct ana_match_sink ana_job_sink(struct ana_job *job);
 /* count.c: counts the waits of a slice that is over.  The thread that finds relations calls it. */
 void ana_count_late(struct ana_job *job);
-/* count.c: place of the sum of a pair of the pass over all events, + 1; 0: unknown, or out of memory. */
-uint32_t ana_pair_place(struct ana_job *job, size_t source, size_t destination);
 
 /* advance.c */
 /* Starts the analysis of events anew, for the processes as they are now.  False: out of memory. */

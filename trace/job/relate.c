@@ -39,7 +39,7 @@ void ana_pipeline_close(struct ana_job *job)
 static void emit_sent(struct ana_job *job, const struct ana_event *e)
 {
     size_t destination = ana_partner(job, e->index, e->use->comm, e->sig->peer);
-    uint32_t pair = ana_pair_place(job, e->index, destination);
+    uint32_t pair = ana_tally_pair_place(&job->analysis.pass.tally, e->index, destination);
     struct ana_run_fact *fact = ana_why_emit_found(&job->analysis.pass.why, ANA_RUN_SENT, e->index);
     fact->sent.pair = pair;
     fact->sent.bytes = ana_event_sent(e->sig);

@@ -200,9 +200,11 @@ static void put_blame(struct ana_page *p)
     struct ana_wait_group *by = ana_wait_groups(p->s, &n);
     for (size_t i = 0; i < n && i < MOST && by[i].all.lost_ns >= 0.01 * p->whole.seen_ns; i++) {
         fputs(i ? "" : "\nWHO WAITS FOR WHOM\n", p->out);
-        ana_page_line(p, "rank %s %s %zu rank%s: %s lost", ana_rank_label(p->job, by[i].all.culprit).text,
+        const bool known = by[i].all.culprit != ANA_ANY_RANK;
+        ana_page_line(p, "%s%s %s %zu rank%s%s: %s lost", known ? "rank " : "another rank",
+                      known ? ana_rank_label(p->job, by[i].all.culprit).text : "",
                       ana_wait_words[by[i].all.kind].does_whom, by[i].waiters, by[i].waiters == 1 ? "" : "s",
-                      ANA_SPOKEN((double)by[i].all.lost_ns));
+                      by[i].others ? " and others" : "", ANA_SPOKEN((double)by[i].all.lost_ns));
     }
     free(by);
 }

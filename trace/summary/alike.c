@@ -294,8 +294,10 @@ struct ana_wait_group *ana_wait_groups(const struct ana_summary *s, size_t *coun
         struct ana_wait_group *g = ana_map_add(&of, w->kind, w->culprit, 0);
         if (!g)
             continue;
-        if (!g->waiters++)
-            *g = (struct ana_wait_group){.all = {.kind = w->kind, .culprit = w->culprit}, .first = i, .waiters = 1};
+        if (!g->all.count)
+            *g = (struct ana_wait_group){.all = {.kind = w->kind, .culprit = w->culprit}, .first = i};
+        g->waiters += w->waiter != ANA_ANY_RANK;
+        g->others |= w->waiter == ANA_ANY_RANK;
         g->all.count += w->count;
         g->all.lost_ns += w->lost_ns;
     }

@@ -42,7 +42,8 @@ size_t ana_alike_blame(const struct ana_summary *summary, size_t *out, size_t ro
 /* Waits of one kind for one rank. */
 struct ana_wait_group {
     struct ana_wait all;   /* count and lost_ns are sums; there is no waiter */
-    size_t first, waiters; /* index of the first one in the summary; ranks that wait */
+    size_t first, waiters; /* index of the first one in the summary; number of known ranks that wait */
+    bool others;           /* some ranks that wait are not known */
 };
 /* Returns the groups of all waits, by loss; the caller frees them.  NULL: none, or out of memory. */
 struct ana_wait_group *ana_wait_groups(const struct ana_summary *summary, size_t *count);

@@ -76,11 +76,17 @@ static double served_share(const struct ana_tally *t, const uint8_t *serves)
     return all > 0 ? served / all : 0;
 }
 
-/* Whether a wait is no time of its rank in MPI: of a thread that serves others, or of the device. */
-static bool is_elsewhere(const uint64_t key[3], const uint8_t *serves)
+/* Whether a wait is of a thread that serves other ranks. */
+static bool is_served(const uint64_t key[3], const uint8_t *serves)
 {
-    return (serves[key[1]] && key[0] & ANA_WAIT_ASIDE) ||
-           ana_wait_words[ana_wait_key_kind(key[0])].where == ANA_WAIT_DEVICE;
+    return key[0] & ANA_WAIT_ASIDE && serves[key[1]];
+}
+
+/* Whether a sum counts as time of its waiter in MPI: not of a thread that serves others, nor of the device. */
+static bool is_in_mpi(const uint64_t key[3], const uint8_t *serves)
+{
+    return key[1] != ANA_ANY_RANK && !is_served(key, serves) &&
+           ana_wait_words[ana_wait_key_kind(key[0])].where != ANA_WAIT_DEVICE;
 }
 
 /* Adds each rank's loss, and others' loss waiting for it. */
@@ -93,11 +99,10 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
     for (size_t i = 0; rank && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
-        if (serves[key[1]] && key[0] & ANA_WAIT_ASIDE)
-            continue;
-        if (!is_elsewhere(key, serves))
+        if (is_in_mpi(key, serves))
             rank[key[1]].waiting_ns = ana_plus(rank[key[1]].waiting_ns, sum->lost_ns);
-        rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
+        if (key[2] != ANA_ANY_RANK && !is_served(key, serves))
+            rank[key[2]].caused_ns = ana_plus(rank[key[2]].caused_ns, sum->lost_ns);
     }
     bool known = ana_waits_are_known(job, s);
     for (size_t i = 0; rank && i < s->rank_count; i++) {
@@ -110,6 +115,17 @@ static bool add_to_ranks(const struct ana_job *job, struct ana_summary *s, const
     return rank != NULL;
 }
 
+/* Whether a sum of waits is selected. Of pairs without own sums it is the waiter's if ranks are selected, else the
+ * culprit's. */
+static bool is_selected(const uint64_t key[3], const uint8_t *ranks)
+{
+    if (key[1] == ANA_ANY_RANK)
+        return !ranks;
+    if (key[2] == ANA_ANY_RANK)
+        return ranks && ranks[key[1]];
+    return ana_selected(ranks, key[1]) || ana_selected(ranks, key[2]);
+}
+
 /* Adds waits by kind, waiter and culprit, over all calls. */
 static bool add_waits(struct ana_summary *s, const struct ana_tally *t, const uint8_t *serves)
 {
@@ -120,9 +136,7 @@ static bool add_waits(struct ana_summary *s, const struct ana_tally *t, const ui
     for (size_t i = 0; ok && i < t->waits.count; i++) {
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
-        if (!ana_selected(s->selection.ranks, key[1]) && !ana_selected(s->selection.ranks, key[2]))
-            continue;
-        if (serves[key[1]] && key[0] & ANA_WAIT_ASIDE)
+        if (!is_selected(key, s->selection.ranks) || is_served(key, serves))
             continue;
         enum ana_wait_kind kind = ana_wait_key_kind(key[0]);
         size_t *at = ana_map_add(&place, kind, key[1], key[2]);
@@ -163,7 +177,7 @@ static bool add_to_calls(struct ana_job *job, struct ana_summary *s, const struc
         const uint64_t *key = ana_map_key(&t->waits, i);
         const struct ana_wait_sum *sum = ana_map_value(&t->waits, i);
         int64_t *in = &waiting[ana_wait_key_call(key[0])];
-        if (ana_selected(s->selection.ranks, key[1]) && !is_elsewhere(key, serves))
+        if (is_in_mpi(key, serves) && ana_selected(s->selection.ranks, key[1]))
             *in = ana_plus(*in, sum->lost_ns);
     }
     for (size_t c = 0; ok && c < s->call_count; c++) {

@@ -105,7 +105,7 @@ static bool collect_relations(const struct ana_job *job, const struct ana_summar
         w.end_ns = w.end_ns < s->end_ns ? w.end_ns : s->end_ns;
         if (w.end_ns <= w.begin_ns || !ana_matched_has(taken, w.comm, w.place, 0))
             continue;
-        ana_tally_wait(t, ana_tally_wait_place(t, &w), w.end_ns - w.begin_ns);
+        ana_tally_wait(t, ana_tally_wait_places(t, &w), w.end_ns - w.begin_ns);
         add_to_site(job, &w, events);
     }
     for (size_t i = ana_store_count(store->instances, ANA_STORE_INSTANCES); ok && i-- > 0;) {

@@ -84,7 +84,7 @@ struct ana_size_stat {
 
 struct ana_wait {
     enum ana_wait_kind kind;
-    size_t waiter, culprit; /* rank indices */
+    size_t waiter, culprit; /* rank indices; ANA_ANY_RANK: sum over pairs beyond ANA_TALLY_WAITS */
     uint64_t count;
     int64_t lost_ns;
     double squares; /* sum over the waits, ns^2: lost_ns^2 / squares is their number, were all alike */

@@ -89,7 +89,7 @@ static bool add_wait(const struct ana_sums *sums, const struct ana_run_fact *fac
 {
     const struct ana_late_wait *late = &fact->wait.late;
     const int64_t wait_ns = late->end_ns - fact->wait.begin_ns;
-    ana_tally_wait(sums->tally, fact->wait.sum, wait_ns);
+    ana_tally_wait(sums->tally, fact->wait.places, wait_ns);
     if (late->site) {
         struct ana_site_sum *site = ana_map_value(&sums->tally->sites, late->site - 1);
         site->wait_ns = ana_plus(site->wait_ns, wait_ns);
@@ -118,7 +118,7 @@ static void consume_facts(void *user, const void *items, size_t n)
             ok &= ana_sum_to_site(tally, fact->kind, fact, true);
             break;
         case ANA_RUN_WAIT:
-            if (fact->wait.counts)
+            if (fact->wait.late.counts)
                 ok &= add_wait(sums, fact);
             break;
         case ANA_RUN_MESSAGE:
@@ -135,5 +135,6 @@ static void consume_facts(void *user, const void *items, size_t n)
 void ana_sums_open(struct ana_sums *sums, struct ana_tally *tally, struct ana_lane *lane, struct ana_causes *causes)
 {
     *sums = (struct ana_sums){.tally = tally, .lane = lane};
+    tally->queue = &causes->queue;
     ana_queue_add_consumer(&causes->queue, consume_facts, sums);
 }

@@ -70,6 +70,14 @@ static uint32_t place_of(struct ana_tally *tally, struct ana_map *map, uint64_t 
     return value ? (uint32_t)((size_t)(value - (char *)map->values) / map->value_size) + 1 : 0;
 }
 
+/* The place of a key in a map that queued facts add to: making it may move the others, so these are added first. */
+static uint32_t queued_place_of(struct ana_tally *tally, struct ana_map *map, uint64_t a, uint64_t b, uint64_t c)
+{
+    if (tally->queue && ana_map_is_full(map) && !ana_map_find(map, a, b, c))
+        ana_queue_drain(tally->queue);
+    return place_of(tally, map, a, b, c);
+}
+
 void ana_tally_site(struct ana_tally *tally, const struct ana_event *e, uint32_t around)
 {
     struct ana_use *use = e->use;
@@ -152,7 +160,7 @@ void ana_tally_time(struct ana_tally *tally, const struct ana_event *e, int64_t 
 
 uint32_t ana_tally_pair_place(struct ana_tally *tally, size_t source, size_t destination)
 {
-    return destination < tally->ranks ? place_of(tally, &tally->pairs, source, destination, 0) : 0;
+    return destination < tally->ranks ? queued_place_of(tally, &tally->pairs, source, destination, 0) : 0;
 }
 
 void ana_tally_pair_begin(struct ana_pair_sum *pair, uint32_t place)
@@ -172,9 +180,25 @@ struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_
     return sum;
 }
 
-uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_stored_wait *w)
+/* Returns whether a wait may be of any pair of ranks, so that there may be too many pairs. */
+static bool is_of_any_pair(const struct ana_stored_wait *w)
 {
-    return place_of(tally, &tally->waits, ana_wait_key(w), w->waiter, w->culprit);
+    const enum ana_wait_where where = ana_wait_words[w->kind].where;
+    return (where == ANA_WAIT_COLLECTIVE || where == ANA_WAIT_DEVICE) && !(ana_wait_key(w) & ANA_WAIT_ASIDE);
+}
+
+struct ana_wait_places ana_tally_wait_places(struct ana_tally *tally, const struct ana_stored_wait *w)
+{
+    struct ana_map *waits = &tally->waits;
+    const uint64_t key = ana_wait_key(w);
+    if (w->waiter < tally->ranks && is_of_any_pair(w) && !ana_map_find(waits, key, w->waiter, w->culprit)) {
+        const size_t share = ANA_TALLY_WAITS / tally->ranks;
+        if (tally->rank[w->waiter].pairs >= (share > ANA_TALLY_LEAST_WAITS ? share : ANA_TALLY_LEAST_WAITS))
+            return (struct ana_wait_places){queued_place_of(tally, waits, key, ANA_ANY_RANK, w->culprit),
+                                            queued_place_of(tally, waits, key, w->waiter, ANA_ANY_RANK)};
+        tally->rank[w->waiter].pairs++;
+    }
+    return (struct ana_wait_places){queued_place_of(tally, waits, key, w->waiter, w->culprit), 0};
 }
 
 void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *out)

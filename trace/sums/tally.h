@@ -8,10 +8,14 @@
 #include "trace/relations/relations.h"
 #include "trace/sums/event.h"
 #include "trace/sums/store.h"
+#include "trace/util/thread_pool.h"
 #include "trace/util/times.h"
 
 #define ANA_TALLY_SIZES           65u    /* trc_size_class() gives no more */
 #define ANA_TALLY_PAIR_HISTOGRAMS 65536u /* pairs with a distribution of their latencies; others know their least */
+/* Pairs of ranks with own sums of waits that any pair may have, divided by the waiters; least number of a waiter. */
+#define ANA_TALLY_WAITS       65536u
+#define ANA_TALLY_LEAST_WAITS 16u
 
 /* Values of the maps. */
 struct ana_call_sum { /* call number, size class */
@@ -52,7 +56,7 @@ struct ana_collective_sum { /* communicator identity, call number, place of trac
 struct ana_count_sum { /* key: index in `collectives`, index of the rank that came last */
     uint64_t count;
 };
-struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit */
+struct ana_wait_sum { /* ana_wait_key of kind and call, waiter, culprit (one ANA_ANY_RANK: other pairs) */
     uint64_t count;
     int64_t lost_ns;
     double squares; /* sum over the waits, see ana_wait */
@@ -76,6 +80,7 @@ static inline uint32_t ana_wait_key_call(uint64_t key)
 struct ana_rank_sum {
     uint64_t calls, sent, received, sent_messages, received_messages;
     uint64_t collectives, came_last;
+    uint64_t pairs; /* sums of its waits in `waits` that ANA_TALLY_WAITS bounds */
 };
 
 struct ana_tally {
@@ -85,7 +90,8 @@ struct ana_tally {
     struct ana_size_sum *size[ANA_TALLY_SIZES]; /* size class -> sums; NULL: none yet */
     struct ana_times_small other_latency;       /* messages between pairs that have no distribution of their own */
     uint64_t clock_violations;
-    bool out_of_memory; /* something is missing from the sums */
+    bool out_of_memory;      /* something is missing from the sums */
+    struct ana_queue *queue; /* queue of facts that add to `pairs` and `waits`; NULL: none */
 };
 
 /* Empty sums for a job of `ranks` ranks.  False: out of memory. */
@@ -134,8 +140,8 @@ struct ana_tally_note {
 uint32_t ana_tally_pair_place(struct ana_tally *tally, size_t source, size_t destination);
 /* The first message of a pair (its place + 1) that was seen at both ends. */
 void ana_tally_pair_begin(struct ana_pair_sum *pair, uint32_t place);
-/* The place + 1 of the sums of such waits, made if there are none yet; 0: out of memory. */
-uint32_t ana_tally_wait_place(struct ana_tally *tally, const struct ana_stored_wait *wait);
+/* The places of the sums of such waits, made if there are none yet: at most two. */
+struct ana_wait_places ana_tally_wait_places(struct ana_tally *tally, const struct ana_stored_wait *wait);
 
 /* The sums of a size class, made if there are none yet; NULL: out of memory. */
 struct ana_size_sum *ana_tally_size_make(struct ana_tally *tally, uint32_t size_class);
@@ -197,14 +203,14 @@ void ana_tally_latency(const struct ana_tally *tally, struct ana_times_small *ou
 void ana_tally_instance(struct ana_tally *tally, const struct ana_stored_instance *instance);
 /* Counts that a rank took part in an instance, and whether it came last. */
 void ana_tally_part(struct ana_tally *tally, size_t index, bool last);
-/* Adds a wait state to the sum at this place, + 1; 0: nowhere. */
-static inline void ana_tally_wait(struct ana_tally *tally, uint32_t place, int64_t wait_ns)
+/* Adds a wait to its sums. */
+static inline void ana_tally_wait(struct ana_tally *tally, struct ana_wait_places places, int64_t wait_ns)
 {
-    if (!place)
-        return;
-    struct ana_wait_sum *sum = ana_map_value(&tally->waits, place - 1);
-    double ns = (double)wait_ns;
-    sum->count++;
-    sum->lost_ns = ana_plus(sum->lost_ns, wait_ns);
-    sum->squares += ns * ns;
+    for (uint32_t place = places.sum; place; place = places.other, places.other = 0) {
+        struct ana_wait_sum *sum = ana_map_value(&tally->waits, place - 1);
+        double ns = (double)wait_ns;
+        sum->count++;
+        sum->lost_ns = ana_plus(sum->lost_ns, wait_ns);
+        sum->squares += ns * ns;
+    }
 }

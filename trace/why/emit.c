@@ -71,12 +71,11 @@ void ana_why_emit_segment(struct ana_why *why, uint32_t number, const struct ana
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
 static struct ana_run_fact *emit_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t ns, bool counts,
-                                      uint32_t sum)
+                                      struct ana_wait_places places)
 {
     struct ana_run_fact *fact = ana_why_emit_found(why, ANA_RUN_WAIT, 0);
     fact->wait.begin_ns = span->begin_ns;
-    fact->wait.sum = sum;
-    fact->wait.counts = counts;
+    fact->wait.places = places;
     fact->wait.late = (struct ana_late_wait){
         .waiter = (uint32_t)span->waiter,
         .culprit = (uint32_t)span->culprit,
@@ -84,21 +83,23 @@ static struct ana_run_fact *emit_wait(struct ana_why *why, const struct ana_wait
         .culprit_step = span->came_step,
         .ns = ns,
         .end_ns = span->end_ns,
+        .counts = counts,
     };
     return fact;
 }
 
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
-                  const struct ana_why_call *in)
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts,
+                  struct ana_wait_places places, const struct ana_why_call *in)
 {
-    struct ana_late_wait *late = &emit_wait(why, span, left_ns, counts, sum)->wait.late;
+    struct ana_late_wait *late = &emit_wait(why, span, left_ns, counts, places)->wait.late;
     late->site = in ? in->site : 0;
     late->aside = in && in->place && !in->site;
 }
 
-void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum)
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns,
+                         struct ana_wait_places places)
 {
-    emit_wait(why, span, counted_ns, true, sum)->wait.late.device = true;
+    emit_wait(why, span, counted_ns, true, places)->wait.late.device = true;
 }
 
 /* ---- needs ------------------------------------------------------------------------------------------------------- */

@@ -18,10 +18,10 @@ void ana_why_emit_place(struct ana_why *why, uint32_t number, enum trc_opclass o
 /* A new segment, by its number + 1. */
 void ana_why_emit_segment(struct ana_why *why, uint32_t number, const struct ana_segment *segment);
 
-/* Emits a wait; `left_ns` of it had not been counted before.  It is added to a sum (ana_run_fact.wait) and to the site
- * of the waiter's call `in` (NULL: not known), if it counts. */
-void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts, uint32_t sum,
-                  const struct ana_why_call *in);
+/* Emits a wait; `left_ns` of it had not been counted before.  If it counts, it is added to its sums and to the site of
+ * the waiter's call `in` (NULL: not known). */
+void ana_why_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t left_ns, bool counts,
+                  struct ana_wait_places places, const struct ana_why_call *in);
 /* Emits a message, after its waits: the needs of its calls, and its part of sums. */
 void ana_why_message(struct ana_why *why, const struct ana_message *message, const struct ana_run_transfer *moved);
 /* Emits a collective, after its waits: the needs of its calls. */
@@ -30,7 +30,8 @@ void ana_why_instance(struct ana_why *why, const struct ana_instance *instance);
 void ana_why_joined(struct ana_why *why, const struct ana_joined *joined);
 /* Emits a wait of a GPU for a launch by another rank; `counted_ns` of it count: no call of the waiter's is longer by
  * it. */
-void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns, uint32_t sum);
+void ana_why_device_wait(struct ana_why *why, const struct ana_wait_span *span, int64_t counted_ns,
+                         struct ana_wait_places places);
 /* Emits the need of a call for a particular rank, after its wait. */
 void ana_why_need(struct ana_why *why, const struct ana_need *need);
 

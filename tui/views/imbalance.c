@@ -59,7 +59,8 @@ static const char *waiters_of(const struct tui_app *app, struct wait_groups *gro
             ana_ranges_add(&ranges, ana_rank_id(&app->rank[i]));
     ana_ranges_end(&ranges);
     free(waits);
-    *who = strdup(text);
+    if (asprintf(who, "%s%s", text, group->others ? ", .." : "") < 0)
+        *who = NULL;
     return *who ? *who : "";
 }
 
