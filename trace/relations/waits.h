@@ -31,7 +31,7 @@
 #define ANA_EAGER_BYTES 1024u
 
 #define ANA_WAIT_KIND_ID(ID, key, name, does, whom, where, help) ANA_LATE_##ID,
-#define ANA_ANY_RANK SIZE_MAX /* waiter or culprit of a sum over several */
+#define ANA_ANY_RANK                                             SIZE_MAX /* waiter or culprit of a sum over several */
 
 enum ana_wait_kind { ANA_WAIT_KIND_ROWS(ANA_WAIT_KIND_ID) ANA_WAIT_KINDS };
 /* Place of a wait. */
