@@ -227,7 +227,7 @@ static bool list_slow(const struct look *l, const struct ana_iteration_mark *at,
 ANA_COMPARE(by_length, struct ana_slow_iteration, ANA_ORDER(y->end_ns - y->begin_ns, x->end_ns - x->begin_ns),
             ANA_ORDER(x->number, y->number))
 
-/* Finds what took longer than usual in the slow iterations of a loop, most of all. */
+/* Finds the segment that exceeded its usual time most in each slow iteration of a loop. */
 static void explain(const struct look *l, struct ana_loop_level *loop)
 {
     uint32_t segment[ANA_SLOWEST] = {0};
@@ -249,8 +249,9 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
         }
     for (size_t k = 0; k < loop->slow_count; k++) {
         struct ana_slow_iteration *slow = &loop->slow[k];
-        const double ns = (double)(slow->end_ns - slow->begin_ns), too_long_ns = ns - ana_iteration_base(loop, ns);
-        if (!segment[k] || (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
+        const double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->usual_ns;
+        if (!segment[k] || !ana_iteration_is_slow(loop, slow) ||
+            (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
             slow->index = SIZE_MAX;
             slow->segment_ns = slow->excess_ns = 0;
             continue;
@@ -301,8 +302,8 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
         ana_sort(slow->values, slow->count, slow->value_size, by_length); /* found by their keys no longer */
     for (size_t i = 0; ok && i < slow->count && i < ANA_SLOWEST; i++)
         loop->slow[loop->slow_count++] = *(struct ana_slow_iteration *)ana_map_value(slow, i);
-    explain(l, loop);
     mark_chance(l, loop);
+    explain(l, loop);
     ana_map_free(slow);
     const double usual_ns = (double)loop->count * loop->usual_ns, queued_ns = longest_queued_ns(l);
     *is_main = !((double)list.left_ns > LEFT_MOST * usual_ns) &&

@@ -62,6 +62,27 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     folder_remove();
 }
 
+/* 20 iterations that differ by little: no rank is named for the longest of them. */
+static void check_usual(void)
+{
+    struct planted p = planted_begin("usual", RANKS);
+    for (int i = 0; i < 20; i++) {
+        for (int r = 0; r < RANKS; r++)
+            p.at[r] += 2 * MS + (i * 7 + r * 3) % 11 * 20 * US;
+        planted_meet(&p, 0x40, TB_WORLD, UINT64_MAX);
+    }
+    struct ana_job *job = planted_open(&p);
+    struct ana_summary s = folder_summary(job);
+    const struct ana_loop_level *loop = &s.iterations.loop[s.iterations.level];
+    CHECK(loop->slow_count > 2, "usual: %zu iterations", loop->slow_count);
+    for (size_t k = 0; k < loop->slow_count; k++)
+        CHECK(loop->slow[k].index == SIZE_MAX, "usual: rank %zu is named for iteration %llu", loop->slow[k].index,
+              (unsigned long long)loop->slow[k].number);
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* Steps of a solver: its norm is called one to four times in a row by Newton's method, and once by the test of the
  * error. All these calls are made in one function, with one size: only their callers tell them apart. */
 static void check_callers(void)
@@ -300,6 +321,7 @@ static void check_slices(bool queued)
 int main(void)
 {
     check_thrice();
+    check_usual();
     check_callers();
     check_run("short", 200, 123, false);
     check_none("neighbours on levels of a grid", TB_ISEND, 20, 0);
