@@ -1,8 +1,8 @@
 # timeout: 300
 """Instructions of `hpctop report` for each recorded call, by callgrind: they do not depend on the machine's speed.
 Two lengths of a trace are read without an index, so that start and end cancel.  "before" and "after a window": the
-calls that `--from --to` leaves out; reading ends where nothing more concerns the window.  The bounds are a twentieth above the count when they were set, with gcc 12 on x86-64; a
-change that needs more says why here."""
+calls that `--from --to` leaves out; reading ends where nothing more concerns the window.  The bounds are a twentieth
+above the count when they were set, with gcc 12 on x86-64; a change that needs more says why here."""
 import json
 import os
 import platform

@@ -1,6 +1,6 @@
 # timeout: 240
-"""Each number has one source: screens at two sizes, the report, its JSON, HTML, CSV, metrics, TALP, watch, show and a diff of
-the job with itself say the same of each of some thirty jobs: simulated, made up, recorded with both MPIs, cut off and live."""
+"""Each number has one source: screens at two sizes, the report, its JSON, HTML, CSV, metrics, TALP, watch, show, the
+list of jobs, an agent's answer and a diff of the job with itself say the same of each of some thirty jobs: simulated, made up, recorded with both MPIs, cut off and live."""
 import json
 import os
 import shutil
@@ -8,9 +8,11 @@ import subprocess
 
 import one_truth
 import views
-from common import BUILD, TOP, check, end, environment, hpctop, mpirun, run, start, stop, together, traces, wait_for, workload
+import views_more
+from common import BUILD, HPCTOP, TOP, check, end, environment, hpctop, mpirun, run, start, stop, together, traces, wait_for, workload
 
 SIZES = ("200x50", "80x24")
+QUESTION = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "report", "arguments": {"dir": %s}}}\n'
 HERE = environment(preload=False, LC_ALL="C.UTF-8")
 
 
@@ -64,11 +66,15 @@ def compare(folder):
     found = one_truth.disagreements(rep) + views.of_page(page, job)
     more, rows = views.of_tables(page, job)
     found += more
-    for size in SIZES:
-        more, shown = views.of_screens(say("--script", "keys", "--size", size, folder), size, job)
-        found, rows = found + more, rows + shown
     say("export", "--format", "csv", "-o", folder + ".csv", folder)
     found += views.of_csv(folder + ".csv", job)
+    for size in SIZES:
+        screens = say("--script", "keys", "--size", size, folder)
+        more, shown = views.of_screens(screens, size, job)
+        found, rows = found + more + of_moments(folder, screens.split("---- %s\n" % size)[-3:], job), rows + shown
+    say("jobs", "--db", folder + ".db", "--add", folder)
+    found += views_more.of_jobs(*(say("jobs", "--db", folder + ".db", *more) for more in ((), ("--json",))), job)
+    found += views_more.of_agent(subprocess.run([HPCTOP, "mcp"], input=QUESTION % json.dumps(folder), stdout=subprocess.PIPE, text=True, env=HERE).stdout, job)
     if hpctop("export", "--format", "talp", "-o", folder + ".talp", folder, env=HERE).code == 0:
         found += views.of_talp(folder + ".talp", job)
     found += views.of_html(say("report", "--html", folder), job) + views.of_metrics(say("metrics", folder), job)
@@ -81,13 +87,28 @@ def compare(folder):
     return rows
 
 
+def of_moments(folder, screens, job):
+    """Holds the screens Iterations, Timeline and the pane of its cursor against the report, the events and `show`."""
+    iterations, timeline, pane = screens
+    asked = []
+    moments.append(asked)
+
+    def ask(where):
+        asked.append(json.loads(say("show", "--json", folder, where)))
+        return asked[0], say("show", folder, where)
+
+    found = views_more.of_iterations(folder + ".csv", iterations, job) + views_more.of_timeline(timeline, pane, ask)
+    return found + [wrong for said in asked for wrong in views_more.of_events(folder + ".csv", said)]
+
+
 def live():
-    """While a job runs, a column of the whole run says what the report says of it, and one of the last second says so."""
+    """While a job runs, each screen's sums lie between those of a report before and one after it, and a column of the last second says so."""
     job = start(2, [workload("accounts"), "open"], "live")
     waits = wait_for(lambda: len(traces("live")) == 2 and json.loads(say("report", "--json", "live"))["job"]["state"] == "running" and
                      any(r["inside"] for r in json.loads(say("report", "--json", "live"))["ranks"]))
     before, screens, after = (say("report", "--json", "live"), say("--script", "keys", "--size", "200x50", "live"), say("report", "--json", "live"))
-    shown = views.table(screens.split("---- 200x50\n")[2].split("\n"), views.SCREENS[1][1])
+    texts = screens.split("---- 200x50\n")[1:]
+    shown = views.table(texts[1].split("\n"), views.SCREENS[1][1])
     for name in ("calls", "bytes_sent", "mpi_s"):
         check("live: %s only grows" % name, waits and all(a[name] <= b[name] for a, b in zip(json.loads(before)["ranks"], json.loads(after)["ranks"])))
     between = [views.Job(json.loads(text)) for text in (before, after)]
@@ -96,15 +117,18 @@ def live():
             low, high = sorted(views.RANKS[title](r, j) for r, j in zip((a, b), between))
             check("live: %s of rank %d is of the whole run" % (title, a["rank"]), row[title].low <= high and low <= row[title].high, (row[title].text, low, high))
     check("live: both ranks were seen", shown and len(shown) == 2, screens)
+    wrong, cells = views_more.of_growing(texts, *between)
+    check("live: sums of screens lie between two reports", not wrong and cells >= 20, (cells, wrong))
     stop(job)
 
 
 with open("keys", "w") as f:
     f.write("".join("key %s\nscreen\n" % screen[0] for screen in views.SCREENS))
-rows, folders = [], made() + recorded()
+rows, moments, folders = [], [], made() + recorded()
 folders += cut_off()
 check("there are some thirty jobs", len(folders) >= 30, folders)
 together([lambda folder=folder: rows.append(compare(folder)) for folder in folders], 4)  # a job that hangs is looked at twice each time
 check("thousands of rows were compared", sum(rows) > 3000, rows)
+check("a moment of nearly each job was compared", sum(map(bool, moments)) >= 1.5 * len(folders), moments)
 live()
 end()

@@ -227,6 +227,28 @@ static bool list_slow(const struct look *l, const struct ana_iteration_mark *at,
 ANA_COMPARE(by_length, struct ana_slow_iteration, ANA_ORDER(y->end_ns - y->begin_ns, x->end_ns - x->begin_ns),
             ANA_ORDER(x->number, y->number))
 
+/* Sets the times of the slow iterations of a loop to those of the rank that took longest: some are none of the longest
+ * of that rank. */
+static void measure_slow(const struct look *l, const struct ana_iteration_mark *at, struct ana_loop_level *loop)
+{
+    for (size_t r = 0; r < ana_job_ranks(l->job); r++) {
+        const struct ana_iter_mark *mark = at[r].mark ? ana_iter_any_at(l->iter, at[r].mark) : NULL;
+        for (size_t k = 0; mark && mark->stride == 1 && k < loop->slow_count; k++) {
+            struct ana_slow_iteration *slow = &loop->slow[k];
+            const size_t i = slow->number - 1;
+            if (i >= mark->entries)
+                continue;
+            const struct ana_span time = {i ? ana_iter_entry_at(mark, i - 1).end_ns : at[r].begin_ns,
+                                          ana_iter_entry_at(mark, i).end_ns};
+            if (time.end_ns - time.begin_ns <= slow->end_ns - slow->begin_ns || has_left(l, r, time))
+                continue;
+            slow->begin_ns = time.begin_ns;
+            slow->end_ns = time.end_ns;
+        }
+    }
+    ana_sort(loop->slow, loop->slow_count, sizeof *loop->slow, by_length);
+}
+
 /* Finds the segment that exceeded its usual time most in each slow iteration of a loop. */
 static void explain(const struct look *l, struct ana_loop_level *loop)
 {
@@ -249,9 +271,9 @@ static void explain(const struct look *l, struct ana_loop_level *loop)
         }
     for (size_t k = 0; k < loop->slow_count; k++) {
         struct ana_slow_iteration *slow = &loop->slow[k];
-        const double too_long_ns = (double)(slow->end_ns - slow->begin_ns) - loop->usual_ns;
-        if (!segment[k] || !ana_iteration_is_slow(loop, slow) ||
-            (double)slow->excess_ns < PART_OF_IT * too_long_ns) {
+        const double ns = (double)(slow->end_ns - slow->begin_ns), base_ns = ana_iteration_base(loop, ns);
+        const double least_ns = fmax((SLOW_ITERATION - 1) * base_ns, SLOW_EACH_NS);
+        if (!segment[k] || ns - base_ns < least_ns || (double)slow->excess_ns < PART_OF_IT * (ns - base_ns)) {
             slow->index = SIZE_MAX;
             slow->segment_ns = slow->excess_ns = 0;
             continue;
@@ -302,8 +324,9 @@ static bool add_slowest(const struct look *l, const struct ana_selection *view, 
         ana_sort(slow->values, slow->count, slow->value_size, by_length); /* found by their keys no longer */
     for (size_t i = 0; ok && i < slow->count && i < ANA_SLOWEST; i++)
         loop->slow[loop->slow_count++] = *(struct ana_slow_iteration *)ana_map_value(slow, i);
-    mark_chance(l, loop);
+    measure_slow(l, at, loop);
     explain(l, loop);
+    mark_chance(l, loop);
     ana_map_free(slow);
     const double usual_ns = (double)loop->count * loop->usual_ns, queued_ns = longest_queued_ns(l);
     *is_main = !((double)list.left_ns > LEFT_MOST * usual_ns) &&

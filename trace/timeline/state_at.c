@@ -253,7 +253,8 @@ bool ana_state_at(struct ana_job *job, size_t index, int64_t at_ns, struct ana_s
         n += (uint32_t)snprintf(out->region + n, sizeof out->region - n, "%s%s", n ? ", " : "", name ? name : "?");
     }
     add_partners(job, index, f, out);
-    add_waits(job, index, f, out);
+    if (out->covers)
+        add_waits(job, index, f, out);
     return true;
 }
 

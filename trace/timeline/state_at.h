@@ -30,7 +30,7 @@ struct ana_state_at {
     int32_t last_index; /* collective: rank that came last; -1 unknown */
     int64_t late_ns;    /* last arrival less first arrival */
     char region[128];   /* program's own region around its thread, the innermost last: "step, solve"; "": none */
-    int64_t waited_ns;  /* part of the call lost waiting for others; -1: not known, or not over yet */
+    int64_t waited_ns;  /* part of the call around lost waiting for others; -1: unknown, not over, or none */
     struct ana_state_wait wait; /* if waited_ns > 0 */
 };
 /* Fills *out for `at_ns`, in job time.  False: nothing is known of that time, and out->unknown says why.  Decodes a

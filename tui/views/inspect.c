@@ -87,7 +87,7 @@ static int act_on_moment(struct tui_app *app, enum tui_action action)
     if (action == TUI_ACTION_NEXT_CALL || action == TUI_ACTION_PREVIOUS_CALL) {
         int step = action == TUI_ACTION_NEXT_CALL ? 1 : -1;
         tui_app_goto_time(app, ana_step(app->job, app->cursor_rank, app->cursor_ns, step));
-    } else if (action == TUI_ACTION_DEEPER && m->state.covers && m->state.waited_ns > 0) {
+    } else if (action == TUI_ACTION_DEEPER && m->state.waited_ns > 0) {
         tui_app_choose_rank(app, wait->culprit);
         tui_app_goto_time(app, wait->begin_ns + (wait->end_ns - wait->begin_ns) / 2);
     } else if (action == TUI_ACTION_EDIT && m->source.file[0]) {

@@ -43,6 +43,10 @@ def key(name, scale=1):
     return lambda row, job: row[name]
 
 
+def messages(rank, job, end):
+    return sum(pair["messages"] for pair in job.rep["pairs"] if (pair[end], pair[end + "_world"]) == (rank["rank"], rank["world"]))
+
+
 def per_second(name):
     return lambda row, job: ratio(row[name], job.seconds)
 
@@ -74,11 +78,13 @@ def gpu_share(name):
     return lambda row, job: ratio(row[name], row["wall_s"])
 
 
-CALLS = {"/s": per_second("calls"), "TIME": call_share, "WAITING": of_wall("waiting_s"), "SIZE": call_size, "p50": key("p50_s"), "p99": key("p99_s"),
+CALLS = {"/s": per_second("calls"), "TIME": call_share, "WAITING": of_wall("waiting_s"), "SIZE": call_size, "p50": key("p50_s"), "p90": key("p90_s"), "p99": key("p99_s"),
          "max": key("max_s"), "min": key("min_s"), "CALLS": key("calls"), "SENT": key("bytes_sent"), "RECEIVED": key("bytes_received")}
 LATENCY = dict(CALLS, TIME=key("time_s"), mean=lambda c, job: ratio(c["length_s"], c["calls"]))
 RANKS = {"MPI%": lambda r, job: ANY if job.threads else ratio(r["mpi_s"], r["wall_s"]), "SENT/s": per_second("bytes_sent"), "RECV/s": per_second("bytes_received"),
-         "CALLS/s": per_second("calls"), "WAITED": key("waiting_s"), "QUEUED": lambda r, job: account(r, "queued"), "PID": key("pid")}
+         "CALLS/s": per_second("calls"), "LATE": key("late_share"), "WAITED": key("waiting_s"), "QUEUED": lambda r, job: account(r, "queued"), "PID": key("pid"),
+         "CAUSED": lambda r, job: sum(w["lost_s"] for w in job.rep["waits"] if w["culprit"] == r["rank"]),
+         "MSG OUT": lambda r, job: messages(r, job, "src"), "MSG IN": lambda r, job: messages(r, job, "dst")}
 SITES = {"CALLS": key("calls"), "TIME": key("time_s"), "p50": key("p50_s"), "p99": key("p99_s"), "max": key("max_s"), "SENT": key("bytes_sent"),
          "RECV": key("bytes_received"), "RANKS": key("ranks")}
 COLLECTIVES = {"TIMES": key("instances"), "SKEW p50": key("skew_p50_s"), "LOST": of_wall("lost_s"), "p99": key("skew_p99_s"),
@@ -120,12 +126,12 @@ SCREENS = [
     ("0", [" OPERATION", " COMM", "CALLS", "SIZE", "ALGBW/s", "BUSBW/s", "TRANSFER", "SKEW", "p99"], "nccl", by_text(OPERATION="name"), NCCL),
     ("K", [" KERNEL", "CALLS", "TIME", "OF ALL", "p50", "p99", "max", "RANKS"], "kernels", lambda shown, row: True, KERNELS),
     ("K", ["RANK", "COMPUTE", "NCCL", "OVERLAP", "EXPOSED", "COPIES", "IDLE", "TO GPU", "FROM"], "gpus", by_number(RANK="rank"), GPUS),
-    ("8", None, None, None, None), ("i", None, None, None, None),
+    ("8", None, None, None, None), ("i", None, None, None, None), ("6", None, None, None, None), ("e", None, None, None, None),
 ]
 # Tables of the report: the line before its titles, titles, list, how a row is found, values.
 TABLES = [
     ("RANKS", ["rank", " host", " state", "wall", "MPI", "wait", "late", "sent", "received", "calls"], "ranks", by_number(rank="rank"),
-     {"wall": key("wall_s"), "MPI": RANKS["MPI%"], "wait": lambda r, job: ratio(r["waiting_s"], r["wall_s"]), "sent": key("bytes_sent"),
+     {"wall": key("wall_s"), "MPI": RANKS["MPI%"], "wait": lambda r, job: ratio(r["waiting_s"], r["wall_s"]), "late": key("late_share"), "sent": key("bytes_sent"),
       "received": key("bytes_received"), "calls": key("calls")}),
     ("CALLS", [" call", "calls", "time", "wait", "sent", "received", "p50", "p99", "max"], "calls", by_text(call="name"),
      {"calls": key("calls"), "time": key("time_s"), "wait": lambda c, job: ratio(c["waiting_s"], c["length_s"]), "sent": key("bytes_sent"),
