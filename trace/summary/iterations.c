@@ -227,8 +227,7 @@ static bool list_slow(const struct look *l, const struct ana_iteration_mark *at,
 ANA_COMPARE(by_length, struct ana_slow_iteration, ANA_ORDER(y->end_ns - y->begin_ns, x->end_ns - x->begin_ns),
             ANA_ORDER(x->number, y->number))
 
-/* Sets the times of the slow iterations of a loop to those of the rank that took longest: some are none of the longest
- * of that rank. */
+/* Sets the time of each slow iteration to the longest of all ranks; the list has the longest of each rank alone. */
 static void measure_slow(const struct look *l, const struct ana_iteration_mark *at, struct ana_loop_level *loop)
 {
     for (size_t r = 0; r < ana_job_ranks(l->job); r++) {

@@ -62,7 +62,7 @@ static void check_run(const char *name, int times, int slow, bool seldom)
     folder_remove();
 }
 
-/* 20 iterations that differ by little: no rank is named for the longest of them. */
+/* Runs 20 nearly equal iterations, none with a rank to blame. */
 static void check_usual(void)
 {
     struct planted p = planted_begin("usual", RANKS);

@@ -167,6 +167,30 @@ static void after_a_part(void)
     folder_remove();
 }
 
+/* Waits in a part for a receive with a completion thousands of calls after it. */
+static void completed_after_a_part(void)
+{
+    enum { CALLS = 6000 };
+    folder_make("two");
+    struct two two = {{tb_new(0, 2), tb_new(1, 2)}};
+    tb_barrier(two.rank[0], 0, 100000, 200000, TB_WORLD, 0);
+    tb_barrier(two.rank[1], 0, 100000, 200000, TB_WORLD, 0);
+    tb_ssend(two.rank[0], 0, 600000, 1500000, 1, 9, 8);
+    uint64_t request = tb_irecv(two.rank[1], 0, 1400000, 1410000, 0, 9, 8);
+    int64_t at = 2000000;
+    for (uint64_t k = 1; k < CALLS; k++, at += 1000)
+        for (int i = 0; i < 2; i++)
+            tb_barrier(two.rank[i], 0, at, at + 500, TB_WORLD, k);
+    tb_wait_recv(two.rank[1], 0, at, at + 500, request, 0, 9, 8);
+    two_write(two);
+    struct ana_job *job = folder_open();
+    struct ana_summary s = window(job, 0, 1000000);
+    CHECK(waited(&s) == 400000, "the receive was not read: %lld", (long long)waited(&s));
+    ana_summary_free(&s);
+    ana_job_close(job);
+    folder_remove();
+}
+
 static struct ana_summary filtered(struct ana_job *job, struct ana_selection filter)
 {
     struct ana_summary s;
@@ -231,6 +255,7 @@ int main(void)
     lists_of_ranks();
     parts();
     after_a_part();
+    completed_after_a_part();
     filters();
     return check_result();
 }
