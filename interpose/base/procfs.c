@@ -277,6 +277,26 @@ static void add_holder(struct ipo_text *text, const struct ipo_task *task)
         ipo_text_add_number(text, holder);
 }
 
+/* Returns the thread of this process with the mutex that a thread waits for without a limit, by glibc's layout: word of
+ * the futex (2: others wait), count, owner.  0: none, or unknown. */
+static uint32_t mutex_holder(const struct ipo_task *task)
+{
+    enum { WAITED_FOR = 2 };
+    uint32_t mutex[3];
+    const bool waits = task->call == SYS_futex && task->argument[2] == WAITED_FOR && !task->argument[3];
+    if (!waits || !ipo_safe_read(task->argument[0], mutex, sizeof mutex) || mutex[0] != WAITED_FOR)
+        return 0;
+    return mutex[2] && mutex[2] != task->tid && ipo_task_state(mutex[2]) ? mutex[2] : 0;
+}
+
+static void add_thread(struct ipo_text *text, const struct ipo_task *task)
+{
+    const uint32_t holder = mutex_holder(task);
+    ipo_text_add(text, holder ? ", a lock held by thread " : "");
+    if (holder)
+        ipo_text_add_number(text, holder);
+}
+
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
 {
     struct ipo_text text = {0};
@@ -296,6 +316,7 @@ void ipo_task_on(const struct ipo_task *task, char *out, size_t size)
         if (i < known)
             add_file(&text, task, calls[i].fd);
         add_holder(&text, task);
+        add_thread(&text, task);
     }
     char where[64];
     if (task->state == 'D' && ipo_read_process(0, task->tid, "wchan", where, sizeof where) > 1) {

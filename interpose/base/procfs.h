@@ -27,7 +27,8 @@ bool ipo_task_read(uint32_t tid, struct ipo_task *task);
 /* The state letter of one thread; 0: it has ended. */
 char ipo_task_state(uint32_t tid);
 /* Writes what a thread waits for to `out`, terminated and cut at `size`: "read() on /data/shard-17", "open() of
- * /data/x", "flock() on /data/x, held by process 123", "futex()", "running"; "" where it is not known. */
+ * /data/x", "flock() on /data/x, held by process 123", "futex()", "futex(), a lock held by thread 124", "running"; ""
+ * where it is not known. */
 void ipo_task_on(const struct ipo_task *task, char *out, size_t size);
 
 /* Calls `found` with each name in the directory `path` that does not begin with a dot.  The name is valid during that

@@ -70,6 +70,7 @@ struct ana_waiting {
     bool blocked;                            /* it has lasted long enough to count */
     bool aside;                              /* another thread keeps the rank from moving (threads.c) */
     bool keeps_lock;                         /* Python's, which other threads of the rank need */
+    const struct ana_stack *locked_out;      /* a thread that waits for a mutex of this one; NULL: none */
     bool spins;                              /* it makes calls that complete nothing */
     uint64_t vain;                           /* number of vain calls if so */
     bool any;                                /* one of its dependencies is enough */
@@ -145,8 +146,7 @@ struct ana_case {
     struct ana_stored *kept; /* memory that facts point to */
 };
 
-/* The waits of a rank lie from ana_waits(c, index) up to ana_waits(c, index + 1), of all from c->waiting up to
- * ana_waits(c, c->count). */
+/* The waits of a rank: from ana_waits(c, index) up to ana_waits(c, index + 1), of all from c->waiting on. */
 static inline struct ana_waiting *ana_waits(const struct ana_case *c, size_t index)
 {
     return c->waiting + c->first_waiting[index];
@@ -157,8 +157,7 @@ static inline struct ana_dependency *ana_need(const struct ana_case *c, const st
     return c->dependency + waiting->first_dependency + k;
 }
 
-/* case.c */
-/* The trace file of a rank. */
+/* case.c: the trace file of a rank. */
 struct trc_file *ana_case_file(const struct ana_case *c, size_t index);
 /* The head of that file. */
 const struct trc_head *ana_case_head(const struct ana_case *c, size_t index);
@@ -199,8 +198,7 @@ void ana_case_blame(struct ana_case *c, size_t index);
 void ana_case_blame_all(struct ana_case *c, struct ana_ranks ranks); /* each once */
 /* Sets state and time of a verdict that rests on `lasted_ns` of standstill.  False: too short for one. */
 bool ana_case_settle(struct ana_case *c, enum ana_verdict_class id, enum ana_confidence confidence, int64_t lasted_ns);
-/* Like ana_case_settle, on ranks that only a habit speaks against: where it is proven that they hang, their fault is
- * likely. */
+/* Like ana_case_settle, for ranks whose hang may be proven and whose fault is likely at most. */
 bool ana_case_settle_likely(struct ana_case *c, enum ana_verdict_class id, const size_t *index, size_t n,
                             int64_t lasted_ns);
 /* The shortest time, in ns, that a blocked rank among these has been blocked. */

@@ -13,8 +13,7 @@ struct ana_deaths;
 
 /* waiting.c: finds the waiting operation of each thread.  False: out of memory. */
 bool ana_case_waiting(struct ana_case *c);
-/* life.c: least duration, in ns, of an unproven trouble here: hang_ns, or twice the longest wait of the waiting
- * ranks in such a call. */
+/* life.c: least duration of an unproven trouble, ns: hang_ns, or twice the longest wait in such a call. */
 int64_t ana_patience(const struct ana_case *c);
 
 /* gpu.c: gathers the operations under way on devices, as c->gpu.  False: out of memory. */
@@ -47,6 +46,10 @@ const struct ana_waiting *ana_creates_too(struct ana_case *c, const struct ana_w
 uint32_t ana_thread_outside(struct ana_case *c, size_t index);
 /* Makes the rank's line, and its stack, tell of that thread where its others only listen. */
 void ana_tell_outside(struct ana_case *c, size_t index);
+/* Marks ranks with a silent thread, and calls of a thread with a mutex that another thread waits for. */
+void ana_doubt_threads(struct ana_case *c);
+/* Whether the stack, newer than the rank's last call, is of a silent thread: one of the program that may call MPI. */
+bool ana_is_silent_thread(const struct ana_case *c, const struct ana_stack *stack);
 /* habit.c: reduces the culprits to one rank if only that one of its knot left its habit. */
 void ana_narrow_culprits(struct ana_case *c);
 /* missing.c: blames the ranks in a function of the program that this collective calls, or MPI_Finalize where it is
@@ -75,7 +78,6 @@ void ana_case_find_quiet(struct ana_case *c);
 enum ana_stop ana_case_stop(const struct ana_case *c, size_t index);
 /* Adds evidence that culprits whose heartbeat has stopped still exist. */
 void ana_explain_stopped(struct ana_case *c);
-
 /* deaths.c: whether a rank that is there is blocked, and only others can free it. */
 bool ana_anybody_waits(struct ana_case *c);
 
@@ -85,13 +87,6 @@ void ana_explain_killed(struct ana_case *c, const struct ana_deaths *deaths, enu
 bool ana_died_first(struct ana_case *c);
 /* Whether a job that is over hung longer before `end_ns` than it went on after it. */
 bool ana_hung_before(struct ana_case *c, int64_t end_ns);
-
-/* threads.c */
-/* Marks ranks with a thread that has called no MPI yet and may do so: no conclusion about them is a proof. */
-void ana_doubt_threads(struct ana_case *c);
-/* Whether this is the stack, from after the rank's last call, of a thread of the program that has called no MPI, which
- * MPI_THREAD_MULTIPLE lets it do. */
-bool ana_is_silent_thread(const struct ana_case *c, const struct ana_stack *stack);
 
 /* case.c */
 /* Whether a rank has not come to a collective. */

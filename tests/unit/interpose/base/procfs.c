@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char fifo[] = "/tmp/hpctop-procfs-XXXXXX/fifo", locked[64];
@@ -65,6 +67,27 @@ static void *lock_file(void *unused)
     return unused;
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *lock_mutex(void *unused)
+{
+    (void)unused;
+    reader = (uint32_t)syscall(SYS_gettid);
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+
+static void *lock_for_long(void *unused)
+{
+    const struct timespec until = {.tv_sec = time(NULL) + 60};
+    (void)unused;
+    reader = (uint32_t)syscall(SYS_gettid);
+    if (!pthread_mutex_timedlock(&mutex, &until))
+        pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+
 /* Whether the thread that runs `run` is found waiting for `expected` within 10 s. */
 static void waits_for(void *(*run)(void *), const char *expected)
 {
@@ -81,11 +104,24 @@ static void waits_for(void *(*run)(void *), const char *expected)
     CHECK(strstr(on, expected), "'%s' lacks '%s'", on, expected);
     if (run == open_fifo)
         close(open(fifo, O_WRONLY));
+    else if (run == lock_mutex || run == lock_for_long)
+        CHECK(!pthread_mutex_unlock(&mutex) && (run == lock_mutex) == !!strstr(on, "held"), "'%s'", on);
     else if (run == lock_file)
         CHECK(!kill(holder, SIGKILL) && waitpid(holder, NULL, 0) == holder, "kill");
     else
         CHECK(write(feed, "", 1) == 1, "write");
     pthread_join(thread, NULL);
+}
+
+/* Locks a mutex: a thread that waits for it with a limit names no holder. */
+static void hold_mutex(void)
+{
+    char expected[80];
+    pthread_mutex_lock(&mutex);
+    snprintf(expected, sizeof expected, "futex(), a lock held by thread %d", (int)syscall(SYS_gettid));
+    waits_for(lock_mutex, expected);
+    pthread_mutex_lock(&mutex);
+    waits_for(lock_for_long, "futex()");
 }
 
 int main(void)
@@ -108,6 +144,7 @@ int main(void)
     lock_elsewhere();
     snprintf(expected, sizeof expected, "fcntl() on %s, whose holder /proc/locks does not tell", locked);
     waits_for(lock_file, expected);
+    hold_mutex();
     unlink(locked);
     unlink(fifo);
     *end = 0;

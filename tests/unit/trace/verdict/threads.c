@@ -69,6 +69,32 @@ static void has_silent_thread(int level, const char *native, bool proven)
     folder_remove();
 }
 
+/* Rank 0 waits for rank 1 with a mutex that another thread of its waits for; rank 1 waits for rank 0.  Where only one
+ * thread may call MPI, the mutex explains nothing. */
+static void holds_mutex(int level, bool explains)
+{
+    static const struct rank rank[] = {RECV(1, 5), RECV(0, 6)};
+    folder_make("mutex");
+    for (int r = 0; r < 2; r++) {
+        struct tb *tb = make(&rank[r], r, 2);
+        tb_head(tb)->thread_level = level;
+        for (uint32_t t = 0; t < 2 && r == 0; t++)
+            tb_stack(
+                tb, 1, t ? 5555 : 1000,
+                (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = t ? 0 : TRC_STACK_MAIN},
+                t ? "name\tfeeder\non\tfutex(), a lock held by thread 1000\nnative\tfeed_results+0x10\tapp+0x3010\n"
+                  : stacks[0]);
+        tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+        folder_write(tb, r);
+        tb_free(tb);
+    }
+    struct ana_job *job = folder_open();
+    judge("a mutex is held inside a call", job, ANA_VERDICT_HUNG, ANA_CLASS_CYCLE, explains ? "0" : "0,1",
+          explains ? "holds a lock that another thread there waits for at feed_results" : "in a circle");
+    ana_job_close(job);
+    folder_remove();
+}
+
 /* A thread of rank 1 is in MPI_Abort for a shorter time than its main thread is in a receive; `call` was its call
  * before, which is worth a word unless it is a query. */
 static void aborts(enum tb_call call, const char *says)
@@ -181,5 +207,8 @@ int main(void)
     has_silent_thread(3, "name\tfeeder\non\tsleep()\nnative\tfeed_results+0x10\tapp+0x3010\n", false);
     has_silent_thread(2, "name\tfeeder\non\tsleep()\nnative\tfeed_results+0x10\tapp+0x3010\n", true);
     has_silent_thread(3, "name\tpool\non\tfutex()\nnative\twork+0x10\tlibgomp.so.1+0x3010\n", true);
+    holds_mutex(3, true);
+    holds_mutex(2, true);
+    holds_mutex(1, false);
     return check_result();
 }
