@@ -14,6 +14,13 @@ static atomic_flag noted = ATOMIC_FLAG_INIT;
 static void (*real_quick_exit)(int); /* newer than the glibc that must do */
 static const void *abort_message;    /* glibc's pointer to its last words; NULL: it has none */
 
+/* Returns the end of a process that MPI_Finalize has left; NULL: of another. */
+static struct trc_end *late_end(void)
+{
+    struct trc_head *head = ipo_process.pid == (uint32_t)syscall(SYS_getpid) ? ipo_process.writer.head : NULL;
+    return head && head->state == TRC_STATE_FINALIZED ? &head->end : NULL;
+}
+
 static struct trc_end *this_end(void)
 {
     /* Not of a forked child, also after vfork; not after MPI_Finalize. */
@@ -69,6 +76,7 @@ static void copy_sender(struct trc_end *end, uint32_t pid)
 bool ipo_ending_signal(int number, const siginfo_t *info)
 {
     struct trc_end *end = this_end();
+    end = end ? end : late_end();
     if (!end || atomic_flag_test_and_set(&noted))
         return false;
     end->signal = number;
@@ -117,11 +125,11 @@ static int handled_signal(void)
 /* Stores the code of a process that ends after MPI_Finalize: a launcher ends the others for it. */
 static void note_late_exit(enum trc_end_by by, int code)
 {
-    struct trc_head *head = ipo_process.pid == (uint32_t)syscall(SYS_getpid) ? ipo_process.writer.head : NULL;
-    if (!head || head->state != TRC_STATE_FINALIZED || !(code & 0xff) || atomic_flag_test_and_set(&noted))
+    struct trc_end *end = late_end();
+    if (!end || !(code & 0xff) || atomic_flag_test_and_set(&noted))
         return;
-    head->end.code = code & 0xff;
-    write_note(&head->end, by);
+    end->code = code & 0xff;
+    write_note(end, by);
 }
 
 /* Takes the stack above a wrapper; `frame`: address of the wrapper's frame. */

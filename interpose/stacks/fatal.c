@@ -95,8 +95,10 @@ void ipo_fatal_seen(int number, const siginfo_t *info, void *context)
     const char *why = number == SIGBUS ? "killed by SIGBUS" : signals[find_index(number)].why;
     struct ipo_crash here = {.tid = (uint32_t)syscall(SYS_gettid), .signal = number};
     /* A forked child's death (also after vfork) is not this process's. */
-    if ((*ipo_armed || *ipo_profiler_armed) && ipo_process.pid == (uint32_t)syscall(SYS_getpid)) {
+    const bool ours = ipo_process.pid == (uint32_t)syscall(SYS_getpid);
+    if (ours)
         ipo_ending_signal(number, info);
+    if (ours && (*ipo_armed || *ipo_profiler_armed)) {
         ipo_registers_of(context, &here.at);
         here.overflow = is_overflow(number, info, &here.at);
         if (why)
@@ -217,10 +219,12 @@ void ipo_fatal_round(void)
     syscall(SYS_futex, &state, FUTEX_WAKE_PRIVATE, 64, NULL, NULL, 0);
 }
 
+/* Handlers of errors stay: exit handlers and destructors run after MPI_Finalize, and may crash. */
 void ipo_fatal_stop(void)
 {
     for (size_t i = 0; i < SIGNALS; i++) {
-        if (is_in_front(i))
+        const bool stays = ipo_is_fault(signals[i].number) || signals[i].number == SIGABRT;
+        if (!stays && is_in_front(i))
             sigaction(signals[i].number, &before[i], NULL);
         mine[i] = false;
     }

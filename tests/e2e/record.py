@@ -281,6 +281,9 @@ def ends():
     code = "import sys; from mpi4py import MPI; sys.exit(3 if MPI.COMM_WORLD.rank else 0)"
     r = run([HPCTOP, "record", "-o", "exits", "--", "mpirun", "-n", "2", "/usr/bin/python3", "-c", code])
     check("an exit code after MPI_Finalize", r.code == 3 and "rank 1 ended with exit code 3 after MPI_Finalize" in r.err, r)
+    code = "import atexit, os; from mpi4py import MPI; atexit.register(lambda: MPI.COMM_WORLD.rank or (MPI.Finalize(), os.abort()))"
+    r = run([HPCTOP, "record", "-o", "aborts", "--", "mpirun", "-n", "2", "/usr/bin/python3", "-c", code])
+    check("a crash after MPI_Finalize", r.code and "rank 0 crashed by SIGABRT after MPI_Finalize" in r.err, r)
     code = ("import sys, time\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nfor i in range(60):\n"
             "    time.sleep(.03 if c.rank else .002)\n    c.allreduce(1)\nsys.exit(3 if c.rank else 0)")
     r = run([HPCTOP, "record", "-o", "late", "--", "mpirun", "-n", "2", "/usr/bin/python3", "-c", code])

@@ -174,8 +174,7 @@ const struct ana_stacks *ana_case_stacks(struct ana_case *c);
 /* Whether all events of a rank are in its file. */
 bool ana_case_events_known(const struct ana_case *c, size_t index);
 
-/* finding.c */
-/* Adds a fact to the evidence; beyond ANA_FACTS_MOST it is dropped. */
+/* finding.c: adds a fact to the evidence; beyond ANA_FACTS_MOST it is dropped. */
 void ana_case_fact(struct ana_case *c, struct ana_fact fact);
 #define ANA_FACT(c, ...) ana_case_fact(c, (struct ana_fact){.id = __VA_ARGS__})
 /* Makes the summary of the finding, and the advice on where to look. */

@@ -371,7 +371,7 @@ bool ana_find_killed(struct ana_case *c)
 {
     struct ana_deaths d = ana_deaths_find(c, ANA_OF_DEAD);
     if (d.gone == 0)
-        return false;
+        return ana_explain_late_crash(c, &d);
     if (d.first != SIZE_MAX) {
         c->out->state = ANA_VERDICT_ABORTED;
         fill(c, &d, d.certain ? ANA_PROVEN : ANA_LIKELY);

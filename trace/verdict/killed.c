@@ -96,7 +96,8 @@ static bool have_beaten(const struct ana_case *c)
     return false;
 }
 
-/* Returns the first rank that ended with an exit code after MPI_Finalize before any was told to end; SIZE_MAX: none. */
+/* Returns the first rank that ended with an exit code or a signal after MPI_Finalize before any was told to end;
+ * SIZE_MAX: none. */
 static size_t find_exited(const struct ana_case *c, const struct ana_deaths *d)
 {
     size_t first = SIZE_MAX;
@@ -105,7 +106,7 @@ static size_t find_exited(const struct ana_case *c, const struct ana_deaths *d)
         const struct ana_rank *rank = &c->members->process[i].rank;
         const struct trc_end *end = &trc_head(rank->file)->end;
         const int64_t at_ns = ana_time_within(ana_clock_job_time(c->members->clock, i, end->ticks));
-        if (rank->state == ANA_RANK_DONE && end->by && end->code && at_ns < first_ns) {
+        if (rank->state == ANA_RANK_DONE && end->by && (end->code || end->signal) && at_ns < first_ns) {
             first = i;
             first_ns = at_ns;
         }
@@ -113,16 +114,29 @@ static size_t find_exited(const struct ana_case *c, const struct ana_deaths *d)
     return first;
 }
 
-/* Blames a rank whose exit code made the launcher end the others. */
+/* Blames a rank whose exit code or crash made the launcher end the others. */
 static void explain_exited(struct ana_case *c, const struct ana_deaths *d, size_t index)
 {
-    const struct trc_end *told = &ana_case_head(c, d->teller)->end;
-    c->out->id = ANA_CLASS_EARLY_EXIT;
+    const struct trc_end *told = &ana_case_head(c, d->teller)->end, *end = &ana_case_head(c, index)->end;
+    c->out->id = end->signal ? ANA_CLASS_DEAD : ANA_CLASS_EARLY_EXIT;
     ana_case_blame(c, index);
     ANA_SUMMARY(c, ANA_SENTENCE_EXITED, .who = ana_one_rank(index), .others = ana_one_rank(d->teller),
-                .of = d->told > 1, .number = ana_case_head(c, index)->end.code, .name = ana_signal_name(told->signal),
-                .other_name = told->sender_name);
-    ANA_NEXT(c, ANA_SENTENCE_NEXT_EXITED);
+                .of = d->told > 1, .number = end->code, .name = ana_signal_name(told->signal),
+                .other_name = told->sender_name, .value = end->signal ? ana_signal_name(end->signal) : NULL);
+    if (!end->signal)
+        ANA_NEXT(c, ANA_SENTENCE_NEXT_EXITED);
+}
+
+bool ana_explain_late_crash(struct ana_case *c, const struct ana_deaths *d)
+{
+    const size_t index = find_exited(c, d);
+    const int signal = index == SIZE_MAX ? 0 : ana_case_head(c, index)->end.signal;
+    if (!signal)
+        return false;
+    ana_case_set(c, ANA_VERDICT_ABORTED, ANA_CLASS_DEAD, ANA_PROVEN);
+    ana_case_blame(c, index);
+    ANA_SUMMARY(c, ANA_SENTENCE_LATE_CRASH, .who = ana_one_rank(index), .name = ana_signal_name(signal));
+    return true;
 }
 
 void ana_explain_killed(struct ana_case *c, const struct ana_deaths *d, enum ana_confidence confidence)

@@ -83,6 +83,8 @@ bool ana_anybody_waits(struct ana_case *c);
 
 /* killed.c: explains that ranks were killed or told to end, and where each had been since when; nobody is blamed. */
 void ana_explain_killed(struct ana_case *c, const struct ana_deaths *deaths, enum ana_confidence confidence);
+/* Blames the first rank that crashed after MPI_Finalize where nobody is gone.  False: none did. */
+bool ana_explain_late_crash(struct ana_case *c, const struct ana_deaths *deaths);
 /* Whether, in a job that is over, one rank died clearly before the others, and nothing hung before. */
 bool ana_died_first(struct ana_case *c);
 /* Whether a job that is over hung longer before `end_ns` than it went on after it. */

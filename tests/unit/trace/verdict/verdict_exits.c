@@ -85,18 +85,21 @@ static void make(size_t k)
 }
 
 /* Rank 3 ends after MPI_Finalize at a time; the others, still inside it, were told to end at 8 s. */
-static void make_exited(int64_t at, int code)
+static void make_exited(int64_t at, int code, int signal, bool told)
 {
     folder_make("exited");
     for (int r = 0; r < RANKS; r++) {
         struct tb *tb = tb_new(r, RANKS);
         const struct trc_sig sig = tb_sig(TB_FINALIZE);
         tb_barrier(tb, 0, 1 * S, 2 * S, TB_WORLD, 0);
-        if (r < 3) {
+        if (r < 3 && told) {
             tb_inside(tb, 0, &sig, 8 * S - 400 * MS, 1);
             note_end(tb, 8 * S, TRC_END_SIGNAL, SIGTERM);
-        } else if (code) {
-            tb_head(tb)->end = (struct trc_end){.ticks = tb_ticks(tb, at), .by = TRC_END_EXIT, .code = code};
+        } else if (r == 3 && (code || signal)) {
+            tb_head(tb)->end = (struct trc_end){.ticks = tb_ticks(tb, at),
+                                                .by = signal ? TRC_END_SIGNAL : TRC_END_EXIT,
+                                                .signal = signal,
+                                                .code = code};
         }
         folder_write(tb, r);
         tb_free(tb);
@@ -108,17 +111,23 @@ static void exited(void)
     static const struct {
         const char *what;
         int64_t at;
-        int code;
+        int code, signal;
+        bool told;
         const char *want;
     } ends[] = {
-        {"an exit code, then the others were told", 8 * S - 20 * MS, 9,
+        {"an exit code, then the others were told", 8 * S - 20 * MS, 9, 0, true,
          "rank 3 ended with exit code 9 after MPI_Finalize, and the launcher ended the others for it (SIGTERM)"},
-        {"the others were told, then an exit code", 8 * S + 20 * MS, 9,
+        {"the others were told, then an exit code", 8 * S + 20 * MS, 9, 0, true,
          "3 ranks were told to end: SIGTERM (process 4711)"},
-        {"no exit code", 8 * S - 20 * MS, 0, "3 ranks were told to end: SIGTERM (process 4711)"},
+        {"a crash, then the others were told", 8 * S - 20 * MS, 0, SIGABRT, true,
+         "rank 3 crashed by SIGABRT after MPI_Finalize, and the launcher ended the others for it (SIGTERM)"},
+        {"a crash after all had finished", 8 * S - 20 * MS, 0, SIGABRT, false,
+         "rank 3 crashed by SIGABRT after MPI_Finalize"},
+        {"an exit code after all had finished", 8 * S - 20 * MS, 9, 0, false, ""},
+        {"no exit code", 8 * S - 20 * MS, 0, 0, true, "3 ranks were told to end: SIGTERM (process 4711)"},
     };
     for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
-        make_exited(ends[k].at, ends[k].code);
+        make_exited(ends[k].at, ends[k].code, ends[k].signal, ends[k].told);
         struct ana_job *job = folder_open();
         const struct ana_verdict *v = ana_job_verdict(job);
         CHECK(v && strcmp(v->summary.text, ends[k].want) == 0, "%s: %s", ends[k].what, v ? v->summary.text : "");
