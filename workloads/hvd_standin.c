@@ -17,9 +17,11 @@
  *   kill       SIGKILL to itself                      stop       SIGSTOP to itself
  *   shape      one tensor has another shape here      type       one tensor has another type here
  *   alone      joins, and the others neither join nor submit anything more
+ *   compute    once computes for -d ms more
  * A job that hangs is killed by its own ranks -x ms after the start, as a batch system would.  Prints
  * "standin: rank R pid P done after N steps". */
 #include "hvd_tensors.h"
+#include "hvd_time.h"
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -44,11 +46,6 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct tensor queue[TENSORS];
 static int queued, pending, up, down, leaving, joined_here, join_over, dead_loop, dead_inside, failed;
 
-static void sleep_ms(int ms)
-{
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    nanosleep(&t, NULL);
-}
 static void for_ever(void)
 {
     for (;;)
@@ -418,6 +415,8 @@ static int misbehave(int step)
         return 0;
     if (is("pause"))
         sleep_ms(late_ms);
+    else if (is("compute"))
+        compute(late_ms);
     else if (is("missing"))
         for_ever();
     else if (is("kill"))

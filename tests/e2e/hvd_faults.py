@@ -100,17 +100,17 @@ def no_progress(name, *more):
     kill_group(job)
 
 
-def asleep():
-    """A rank that sleeps for a set time may come back: the others wait for it, also beyond the limit."""
-    job = start(3, [STANDIN, "-f", "pause", "-d", "9000", *HOLD], "asleep")
+def at_work(fault):
+    """A rank that sleeps for a set time, or computes, may come back: the others wait for it, also beyond the limit."""
+    job = start(3, [STANDIN, "-f", fault, "-d", "9000", *HOLD], "work-" + fault)
     seen = []
 
     def waits():
-        seen.append(verdict("asleep", 1.5) or {})
+        seen.append(verdict("work-" + fault, 1.5) or {})
         return seen[-1].get("state") == "waiting" and seen[-1]["since_s"] > 4
 
-    check("asleep: waited for, beyond the limit", wait_for(waits, 60) and seen[-1]["culprits"] == [1], seen[-1:])
-    check("asleep: never called hung", not [v for v in seen if v and v["state"] not in ("healthy", "waiting")], seen)
+    check(fault + ": waited for, beyond the limit", wait_for(waits, 60) and seen[-1]["culprits"] == [1], seen[-1:])
+    check(fault + ": never called hung", not [v for v in seen if v and v["state"] not in ("healthy", "waiting")], seen)
     kill_group(job)
 
 
@@ -151,7 +151,7 @@ together([partial(hung, name) for name in FAULTS] + [
     partial(healthy, "plain", "none"), partial(healthy, "join", "join"), partial(healthy, "join of rank 0", "join", "-r", "0"),
     partial(healthy, "reshape", "reshape"), partial(healthy, "small cache", "none", "-k", "3", "-t", "7"),
     partial(healthy, "many tensors", "none", "-t", "200"), partial(healthy, "no cache", "none", "-k", "0"),
-    partial(healthy, "pause", "pause", "-d", "1500"), leaves, asleep,
+    partial(healthy, "pause", "pause", "-d", "1500"), leaves, partial(at_work, "pause"), partial(at_work, "compute"),
     partial(refused, "shape", "rank 1 submitted it with shape [1011], ranks 0 and 2 with [1001]"),
     partial(refused, "type", "rank 1 submitted it as float64, ranks 0 and 2 as float32"),
 ])

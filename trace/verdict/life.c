@@ -162,12 +162,20 @@ enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes)
     return sleeps(c, index, last) ? ANA_LIFE_SLEEPS : unseen ? ANA_LIFE_UNSEEN : sign;
 }
 
+/* Returns whether the main thread ran in its stack from after `from_ns`. */
+static bool main_runs(struct ana_case *c, size_t index, int64_t from_ns)
+{
+    const struct ana_stack *main = ana_stack_of(ana_case_stacks(c), index);
+    return main && strcmp(main->on, "running") == 0 &&
+           ana_clock_job_time(c->members->clock, index, main->ticks) >= from_ns;
+}
+
 bool ana_is_busy_aside(struct ana_case *c, size_t index)
 {
     double bytes;
     enum ana_life life = ana_life_of(c, index, &bytes);
     return life == ANA_LIFE_UNSEEN || life == ANA_LIFE_READS || life == ANA_LIFE_CHILD ||
-           sleeps(c, index, c->loops_since_ns);
+           (life == ANA_LIFE_COMPUTES && main_runs(c, index, c->loops_since_ns)) || sleeps(c, index, c->loops_since_ns);
 }
 
 bool ana_has_living_threads(struct ana_case *c, size_t index)
