@@ -19,8 +19,8 @@ enum ana_life {
 /* The surest sign of life that a rank showed in the last hang_ns outside of the calls that its threads are in.
  * *bytes: a second that it reads and writes; NAN unknown. */
 enum ana_life ana_life_of(struct ana_case *c, size_t index, double *bytes);
-/* Whether a rank of Horovod reads or writes, has a child process at work, sleeps for a set time, or computes in its main
- * thread: processor time alone may be of Horovod's and Gloo's threads. */
+/* Whether a rank of Horovod reads or writes, has a child process at work, sleeps for a set time, or computes in its
+ * main thread: processor time alone may be of Horovod's and Gloo's threads. */
 bool ana_is_busy_aside(struct ana_case *c, size_t index);
 /* Writes the processor time, in ns, that a thread has used since it came into its call, and the share of that time in
  * which it waited for a processor.  False: it is not known. */
