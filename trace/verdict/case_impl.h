@@ -213,8 +213,7 @@ static inline bool ana_rank_is_in(const struct ana_case *c, size_t index, enum a
 {
     return c->rank[index].waits >> kind & 1;
 }
-/* threads.c */
-/* Finds which threads of a rank wait aside. */
+/* threads.c: finds which threads of a rank wait aside. */
 void ana_rank_threads(struct ana_case *c, size_t index);
 /* The blocked operation of a rank that has lasted longest, rather one that does not wait aside; NULL: none. */
 struct ana_waiting *ana_rank_waiting(struct ana_case *c, size_t index);
@@ -223,8 +222,7 @@ bool ana_only_listens(struct ana_case *c, size_t index);
 /* The call that a blocked rank is in, as a term of a fact. */
 struct ana_call ana_rank_call(struct ana_case *c, size_t index);
 
-/* model.c */
-/* Finds who can move on and who cannot, and the knots.  False: out of memory. */
+/* model.c: finds who can move on and who cannot, and the knots.  False: out of memory. */
 bool ana_case_graph(struct ana_case *c);
 /* Whether a rank can move on, as far as is known. */
 static inline bool ana_rank_moves(const struct ana_case *c, size_t index)

@@ -178,6 +178,8 @@ static void note(struct reading *r, const struct trc_record *rec)
         return;
     }
     note_gap(r, rec);
+    if (rec->sig->peer == TRC_PEER_NULL && trc_opclass_category(call->opclass) == TRC_CAT_P2P)
+        r->last_events->null_send = *rec->sig;
     if (flags & TRC_SIG_COMPLETE)
         note_ending(r, rec);
     else if (flags & TRC_SIG_START)

@@ -4,7 +4,6 @@
 #include "trace/format/format.h"
 #include "trace/verdict/case_impl.h"
 
-/* The end of a rank's event streams. */
 struct ana_last_collective {
     uint64_t identity, sequence;
     const struct trc_call *call;
@@ -42,6 +41,7 @@ struct ana_last_events {
     struct ana_open_request *open; /* started and not completed, in order of start */
     size_t opens, open_room;
     int64_t progress_ns[TRC_MAX_THREADS]; /* end of each thread's last event that is no poll; INT64_MIN none */
+    struct trc_sig null_send;             /* the last send to MPI_PROC_NULL; comm 0: none */
     struct ana_last_poll probe, test;     /* the last that asked for a message, and for requests */
     int64_t effect_ns;                    /* end of the last call that completed anything; INT64_MIN none */
     uint64_t vain;                        /* calls since */
@@ -64,22 +64,19 @@ bool ana_same_partner(const struct trc_sig *a, const struct trc_sig *b);
 /* Calls that may return without having completed anything, so that a program can make them for ever. */
 bool ana_may_be_vain(enum trc_opclass opclass);
 void ana_last_events_free(struct ana_last_events *last_events); /* NULL is none */
-/* Ends a case's last events: of a job that is watched they stay known for the next, as long as nothing new is read of
- * the rank; where all stand still nothing is read anew. */
+/* Ends a case's last events; of a watched job they stay known for the next case until more is read of the rank. */
 void ana_case_close_last_events(struct ana_case *c);
 
-/* pair.c */
-/* Finds whether the need of a dependency is under way (dependency->met), and the message that came instead. */
+/* pair.c: finds whether the need of a dependency is under way (dependency->met), and the message that came instead. */
 void ana_dependency_check(struct ana_case *c, const struct ana_waiting *waiting, struct ana_dependency *dependency,
                           size_t partner);
 
 /* Receives of the messages of one sender, communicator and tag. */
 struct ana_taken {
-    int64_t all, any;      /* messages; by receives from any source or of any tag */
-    struct trc_sig failed; /* the last call that took some and returned an error; flags 0: none */
-    int64_t freed;         /* receives given up by MPI_Request_free while active, which may have taken more */
-    uint64_t site,
-        freed_site; /* sites of the last receive, by preference of an `any` one, and of the last of `freed` */
+    int64_t all, any;          /* messages; by receives from any source or of any tag */
+    struct trc_sig failed;     /* the last call that took some and returned an error; flags 0: none */
+    int64_t freed;             /* receives given up by MPI_Request_free while active, which may have taken more */
+    uint64_t site, freed_site; /* sites of the last receive, rather an `any` one, and of the last of `freed` */
 };
 /* Finds the receives of a dependency's messages from `sender`.  False: unknown.  Reads all streams of the receiver. */
 bool ana_dependency_taken(struct ana_case *c, const struct ana_dependency *d, size_t sender, struct ana_taken *out);

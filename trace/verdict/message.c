@@ -78,6 +78,17 @@ static void explain_ahead(struct ana_case *c, size_t source, size_t index)
     }
 }
 
+/* Explains that the source sent such a message to MPI_PROC_NULL last. */
+static void explain_null_send(struct ana_case *c, const struct ana_dependency *w, size_t source)
+{
+    const struct trc_sig *sig = &ana_case_last_events(c, source)->null_send;
+    const struct trc_comm *comm = sig->comm ? trc_comm(ana_case_file(c, source), sig->comm) : NULL;
+    if (!comm || ana_comm_identity(c->job, source, comm) != w->identity || sig->tag != w->tag)
+        return;
+    ANA_FACT(c, ANA_SENTENCE_SENT_TO_NULL, .who = ana_one_rank(source), .site = {source, sig->site});
+    ANA_NEXT(c, ANA_SENTENCE_NEXT_SENT_TO_NULL);
+}
+
 /* A message like the one that is waited for, with another destination (as a summary) or from another source; count 0:
  * none. */
 static struct ana_fact find_strayed(struct ana_case *c, const struct ana_dependency *w, size_t source)
@@ -119,6 +130,8 @@ static void explain_never_sent(struct ana_case *c, const struct ana_dependency *
     fact.others = ana_one_rank(source->index);
     fact.call = ana_waiting_call(source);
     c->out->summary = fact;
+    if (fact.id == ANA_SENTENCE_NEVER_SENT)
+        explain_null_send(c, w, source->index);
     explain_ahead(c, source->index, w->index);
 }
 

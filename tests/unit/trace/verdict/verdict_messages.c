@@ -123,6 +123,24 @@ static void wrong_destination(struct tb *tb, int rank)
     inside(tb, rank == 1 ? TB_RECV : TB_FINALIZE, 20 * S, 0, 7);
 }
 
+/* Rank 0 has no neighbour where rank 1 is one; or the message is another one. */
+static void to_nobody(struct tb *tb, int rank, int32_t tag)
+{
+    if (rank == 0)
+        tb_send(tb, 0, 3 * S, 3 * S + 1000, TRC_PEER_NULL, tag, 0);
+    inside(tb, rank == 1 ? TB_RECV : TB_BARRIER, 20 * S, 0, 7);
+}
+
+static void to_null(struct tb *tb, int rank)
+{
+    to_nobody(tb, rank, 7);
+}
+
+static void other_to_null(struct tb *tb, int rank)
+{
+    to_nobody(tb, rank, 8);
+}
+
 /* Rank 1 waits for rank 2, and rank 0 has sent that message. */
 static void wrong_source(struct tb *tb, int rank)
 {
@@ -383,6 +401,10 @@ static const struct {
     {"sent to another rank", 3, wrong_destination, ANA_CLASS_UNMATCHED,
      "with tag 7 on MPI_COMM_WORLD; rank 0 sent 1 message with this tag and communicator to rank 2, which has received "
      "none such"},
+    {"sent to MPI_PROC_NULL", 3, to_null, ANA_CLASS_UNMATCHED,
+     "rank 0 has sent a message with this tag and communicator to MPI_PROC_NULL"},
+    {"another one sent to MPI_PROC_NULL", 3, other_to_null, ANA_CLASS_UNMATCHED,
+     "source, tag and communicator of this receive"},
     {"sent by another rank", 3, wrong_source, ANA_CLASS_UNMATCHED,
      "rank 0 sent 1 message with this tag and communicator to rank 1, which has received none such"},
     {"many under way", 2, under_way, ANA_CLASS_NONE, "nothing moves: all ranks are inside MPI"},
