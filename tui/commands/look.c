@@ -60,20 +60,14 @@ static int look_at_job(const struct tui_running_job *job, const char *slurm, boo
     return !n ? tui_input_error("%s", NO_JOB) : tui_finish(unread == n ? TUI_EXIT_INPUT : TUI_EXIT_OK);
 }
 
-/* Whether a job has that number: of its launcher's name for it, or of one of its processes. */
-static bool is_named(const struct tui_running_job *job, const char *text)
+/* Whether a job has that number, of its launcher's name for it; or has that process; NULL: any. */
+static bool is_named(const struct tui_running_job *job, const char *text, const char *of_process)
 {
-    static struct tui_running_rank id[LOOK_RANKS];
     const char *name = strchr(job->job, '=');
     char number[32];
-    if (!text || strcmp(job->job, text) == 0 || (name && strcmp(name + 1, text) == 0) ||
-        (tui_running_variable(job->pid, "SLURM_JOB_ID", number, sizeof number) && strcmp(number, text) == 0))
-        return true;
-    const size_t n = tui_running_ranks(job->job, id, LOOK_RANKS);
-    for (size_t i = 0; i < n; i++)
-        if (atoi(text) == id[i].pid)
-            return true;
-    return false;
+    return !text || strcmp(job->job, text) == 0 || (name && strcmp(name + 1, text) == 0) ||
+           strcmp(job->job, of_process) == 0 ||
+           (tui_running_variable(job->pid, "SLURM_JOB_ID", number, sizeof number) && strcmp(number, text) == 0);
 }
 
 int tui_command_look(int argc, char **argv)
@@ -87,10 +81,13 @@ int tui_command_look(int argc, char **argv)
     if (argc - optind > 1 || (all && optind < argc))
         return tui_usage_error("look", "look needs one job, or --all");
     const char *text = optind < argc ? argv[optind] : NULL;
+    char of_process[sizeof job->job] = "";
+    if (text && !tui_running_name(atoi(text), of_process, sizeof of_process))
+        *of_process = 0;
     const size_t n = tui_running_find(job, MOST_JOBS);
     size_t found = 0;
     for (size_t i = n; i-- > 0;) { /* the newest first */
-        if (!is_named(&job[i], text))
+        if (!is_named(&job[i], text, of_process))
             continue;
         if (*job[i].folder)
             printf(IS_RECORDED, found ? "\n" : "", job[i].ranks, job[i].program, job[i].folder);

@@ -70,7 +70,9 @@ static void print_absent(const struct ana_job *job, const struct ana_verdict *v)
     enum { MOST_RANKS = 1024 };
     static struct tui_running_rank found[MOST_RANKS];
     const struct ana_rank *any = v->absents ? ana_job_rank(job, 0) : NULL;
-    const size_t n = any && tui_is_this_host(any->host) ? tui_running_siblings((int)any->pid, found, MOST_RANKS) : 0;
+    char name[sizeof((struct tui_running_job *)NULL)->job];
+    const bool here = any && tui_is_this_host(any->host) && tui_running_name((int)any->pid, name, sizeof name);
+    const size_t n = here ? tui_running_ranks(name, found, MOST_RANKS) : 0;
     for (size_t i = 0, told = 0; i < v->absents && told < NAMED; i++)
         for (size_t k = 0; k < n; k++) {
             if (found[k].rank != v->absent[i])

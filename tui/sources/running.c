@@ -280,12 +280,11 @@ size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t m
     return kept;
 }
 
-size_t tui_running_siblings(int pid, struct tui_running_rank *out, size_t max)
+bool tui_running_name(int pid, char *job, size_t size)
 {
-    char job[sizeof((struct tui_running_job *)NULL)->job];
     bool is_first;
     double age_s;
-    return name_job(pid, job, sizeof job, &is_first, &age_s) ? tui_running_ranks(job, out, max) : 0;
+    return name_job(pid, job, size, &is_first, &age_s);
 }
 
 static int by_age(const void *a, const void *b)

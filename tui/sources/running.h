@@ -27,8 +27,8 @@ struct tui_running_rank {
  * does.  Returns their number, at most `max`, by rank. */
 size_t tui_running_ranks(const char *job, struct tui_running_rank *out, size_t max);
 
-/* Finds the ranks here of the job that a process belongs to, as tui_running_ranks does. */
-size_t tui_running_siblings(int pid, struct tui_running_rank *out, size_t max);
+/* Writes the name of the job that a process belongs to; room for tui_running_job.job.  False: it is of none. */
+bool tui_running_name(int pid, char *job, size_t size);
 
 /* Returns the number of ranks that a launcher has started the job of a process with; 0: not known. */
 int tui_running_world(int pid);
