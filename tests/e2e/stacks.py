@@ -83,7 +83,8 @@ def waiting(mode, function, on, state, flags="", unwind="own"):
     check("%s: and waits for %s" % (mode, on), re.match(on, main["on"]) and main["state"] in state, main)
     check("%s: flags" % mode, (flags in main["flags"]) if flags else "running" not in main["flags"] or "in_call" in main["flags"] or "short" not in main["flags"], main["flags"])
     lock = [t for t in first["threads"] if "take_lock" in t["native"]]
-    check("%s: its other thread waits for the mutex" % mode, len(lock) == 1 and lock[0]["on"] == "futex()", first["threads"])
+    check("%s: its other thread waits for the mutex" % mode, len(lock) == 1 and
+          lock[0]["on"] == "futex(), a lock held by thread %d" % main["tid"], first["threads"])
     other = main_thread((those_in("wait_for_zero", seen[1]) or seen[1])[0])
     check("%s: rank 1 is in MPI_Recv, called by wait_for_zero" % mode,
           "wait_for_zero" in other["native"] and ("short" not in other["flags"] or "in_call" in other["flags"]), other)

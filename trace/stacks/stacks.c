@@ -187,8 +187,8 @@ bool ana_stacks_of_file(const struct trc_file *file, size_t index, struct ana_st
     return true;
 }
 
-/* The record at which the snapshot to be shown begins; SIZE_MAX: there is none. */
-static size_t newest_snapshot(const struct trc_file *file)
+/* Returns the first record of the newest snapshot with a reason up to `most`; SIZE_MAX: there is none. */
+static size_t newest_snapshot(const struct trc_file *file, enum trc_stack_reason most)
 {
     size_t best = SIZE_MAX, begin = 0;
     int best_weight = 0;
@@ -198,12 +198,32 @@ static size_t newest_snapshot(const struct trc_file *file)
             begin = i;
         bool closing = record->def.flags & TRC_STACK_CLOSING;
         int weight = record->def.reason >= TRC_STACK_FATAL ? 3 : closing ? 2 : 1;
-        if (weight >= best_weight) {
+        if (weight >= best_weight && (enum trc_stack_reason)record->def.reason <= most) {
             best_weight = weight;
             best = begin;
         }
     }
     return best;
+}
+
+/* Replaces the snapshot added last, of an exit by a thread of a library, by the newest one before.  False: out of
+ * memory. */
+static bool replace_exit(struct ana_stacks *stacks, const struct trc_file *file, size_t index)
+{
+    const struct ana_snapshot *end = &stacks->snapshot[stacks->snapshots - 1];
+    const struct ana_stack *stack = &stacks->stack[end->first];
+    size_t i = newest_snapshot(file, TRC_STACK_FATAL - 1);
+    if (end->reason != TRC_STACK_EXIT || !end->count || stack->flags & TRC_STACK_IN_HANDLER ||
+        !ana_stack_is_library(stack) || i == SIZE_MAX)
+        return true;
+    stacks->count = end->first;
+    stacks->snapshots--;
+    if (!add_snapshot(stacks, file, index, &i))
+        return false;
+    end = &stacks->snapshot[stacks->snapshots - 1];
+    for (size_t k = 0; k < end->count; k++)
+        stacks->stack[end->first + k].left = true;
+    return true;
 }
 
 bool ana_stacks_read(const struct ana_job *job, struct ana_stacks *out)
@@ -215,8 +235,8 @@ bool ana_stacks_read(const struct ana_job *job, struct ana_stacks *out)
         const struct trc_file *file = ana_job_rank(job, index)->file;
         size += file ? trc_size(file) : 0;
         ana_budget_set(&out->budget, size, MEMORY);
-        size_t i = file ? newest_snapshot(file) : SIZE_MAX;
-        if (i != SIZE_MAX && !add_snapshot(out, file, index, &i)) {
+        size_t i = file ? newest_snapshot(file, TRC_STACK_EXIT) : SIZE_MAX;
+        if (i != SIZE_MAX && (!add_snapshot(out, file, index, &i) || !replace_exit(out, file, index))) {
             ana_stacks_free(out);
             return false;
         }

@@ -35,6 +35,7 @@ struct ana_stack {
     char state;              /* R S D T Z, '?' unknown */
     int32_t signal;          /* the fatal one, or the one that it handles and caused itself; 0 none */
     int32_t call;            /* number of the system call it is in; -1 */
+    bool left;               /* later a thread of a library made the process exit */
     const char *name;        /* name of the thread */
     const char *on;          /* "read() on /data/shard-17", "futex", "running"; "" unknown */
     const char *call_inside; /* the recorded MPI call it was inside when the file was last looked at; NULL none */
@@ -67,7 +68,8 @@ struct ana_stacks {
 };
 
 /* Reads the newest complete snapshot of every rank, an incomplete one where there is no other.  One of the process's
- * end counts as the newest whatever follows.  False: out of memory; *out is then empty.  Free with ana_stacks_free. */
+ * end counts as the newest whatever follows, unless a thread of a library made it exit, as when the launcher is gone.
+ * False: out of memory; *out is then empty.  Free with ana_stacks_free. */
 bool ana_stacks_read(const struct ana_job *job, struct ana_stacks *out);
 /* Reads all snapshots of one file, oldest first; `index` is written into them.  False: out of memory; *out is then
  * empty. */

@@ -121,8 +121,8 @@ static bool finalizes(const struct ana_case *c, size_t index)
 static bool was_made_to_leave(struct ana_case *c, size_t index, const struct ana_death *death)
 {
     const struct ana_stack *stack = ana_stack_of(ana_case_stacks(c), index);
-    if (death->in_handler || !stack || stack->reason != TRC_STACK_EXIT)
-        return death->in_handler;
+    if (death->in_handler || !stack || stack->left || stack->reason != TRC_STACK_EXIT)
+        return death->in_handler || (stack && stack->left);
     return ana_stack_is_library(stack) || (finalizes(c, index) && ana_stack_is_called_by_library(stack));
 }
 

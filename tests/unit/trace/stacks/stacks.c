@@ -272,10 +272,34 @@ static void odd_text(void)
     folder_remove();
 }
 
+/* A thread exits after a snapshot of a hang: one of a library leaves the hang's stack, one of the program does not. */
+static void exits(const char *native, int tid)
+{
+    folder_make("exits");
+    struct tb *tb = tb_new(0, 1);
+    tb_stack(tb, 1, 999, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_MAIN}, in_load);
+    tb_stack(tb, 1, 0, (struct trc_def_stack){.reason = TRC_STACK_HANG, .flags = TRC_STACK_CLOSING}, "");
+    tb_stack(tb, 2, 1000, (struct trc_def_stack){.reason = TRC_STACK_EXIT, .flags = TRC_STACK_CRASHED}, native);
+    tb_stack(tb, 2, 0, (struct trc_def_stack){.reason = TRC_STACK_EXIT, .flags = TRC_STACK_CLOSING}, "");
+    folder_write(tb, 0);
+    tb_free(tb);
+    struct ana_job *job = folder_open();
+    struct ana_stacks stacks;
+    CHECK(ana_stacks_read(job, &stacks), "memory");
+    const struct ana_stack *stack = ana_stack_of(&stacks, 0);
+    CHECK(stack && (int)stack->tid == tid && stack->left == (tid == 999), "%s: %d", native,
+          stack ? (int)stack->tid : 0);
+    ana_stacks_free(&stacks);
+    ana_job_close(job);
+    folder_remove();
+}
+
 int main(void)
 {
     bounded();
     grouped();
+    exits("native\tabort_job+0x1\t/lib/mca_ess_pmi.so+0x2487\nnative\tloop+0x1\t/lib/libopen-pal.so.40+0x35\n", 999);
+    exits("native\tfail+0x1\t/job/app+0x2487\nnative\tclone+0x1\t/lib/libc.so.6+0x35\n", 1000);
     waiting();
     packages();
     odd_text();
