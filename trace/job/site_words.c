@@ -9,7 +9,7 @@
 
 bool ana_is_near(const char *function)
 {
-    return strncmp(function, "near ", 5) == 0;
+    return strstr(function, " near ");
 }
 
 void ana_place_words(const struct ana_place_names *of, char *out, size_t size)

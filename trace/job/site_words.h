@@ -8,7 +8,7 @@ struct ana_place_names {
     const char *line, *function, *module;
     uint64_t address;
 };
-/* Returns whether the name belongs to another function near the place, "near f+0x12 in libx.so". */
+/* Returns whether the name belongs to another function near the place, "libx.so near f+0x12". */
 bool ana_is_near(const char *function);
 /* Writes "app.c:17 in step"; without a line "step+0x4f", "libx.so+0x12" or "0x7f12", the first that is known. */
 void ana_place_words(const struct ana_place_names *names, char *out, size_t size);

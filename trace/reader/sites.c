@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes "near f+0x12 in libx.so" to `out`, which has room. */
+/* Writes "libx.so near f+0x12" to `out`, which has room. */
 static const char *write_near(char *out, const char *near, const char *module)
 {
     const char *file = trc_base_name(module);
-    *(char *)mempcpy(stpcpy(stpcpy(stpcpy(out, "near "), near), " in "), file, strcspn(file, "+")) = 0;
+    stpcpy(stpcpy(mempcpy(out, file, strcspn(file, "+")), " near "), near);
     return out;
 }
 
 void trc_define_site(struct trc_file *file, const struct trc_def *def, const char *text, size_t size)
 {
-    struct trc_site_def *kept = trc_file_alloc(file, sizeof *kept + 2 * size + sizeof "near  in " + 3);
+    struct trc_site_def *kept = trc_file_alloc(file, sizeof *kept + 2 * size + sizeof " near " + 3);
     if (!kept)
         return;
     memcpy(kept->text, text, size);

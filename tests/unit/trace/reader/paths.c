@@ -39,7 +39,7 @@ static const struct {
     {{FORTRAN}, 1, "mpi_send_+0x5"},
     {{FORTRAN, START}, 2, "mpi_send_+0x5"},
     {{COMD, MAIN}, 2, "main+0x20"},
-    {{STATIC, MAIN}, 2, "near bcastParallel+0x99 in libapp.so.1"}, /* no wrapper: another function near it */
+    {{STATIC, MAIN}, 2, "libapp.so.1 near bcastParallel+0x99"}, /* no wrapper: another function near it */
     {{FORTRAN, REDUCE, SOLVE, MAIN}, 4, "solve+0x10"},
     {{R_BINDING, R_MACHINE, R_MACHINE, MAIN}, 4, "mpi_allreduce+0xea"}, /* no line of R is known */
     {{SOLVE, R_MACHINE, MAIN}, 3, "solve+0x10"},
