@@ -124,6 +124,8 @@ def shown():
             check("culprit in Timeline %d " % heat + name, all(re.search(r"^! +%s" % row, s, re.M) for s in seen), seen)
             check("late node in Timeline %d " % heat + name, re.search(r"^! +x%d node%03d " % (late, host), seen[0], re.M)
                   and re.search(r"^ +\+%d others " % (ranks - late - 1), seen[0], re.M) and "their max" in seen[0], seen[0])
+        rates = [re.findall(r"^ (sent|recv|calls|in MPI) +([\d.]+ ?\S+)", s, re.M) for s in screens("key 1", "screen", "key 6", "screen", size="200x50")]
+        check("rates below Timeline, as in Overview " + name, len(rates[0]) == 4 and rates[0] == rates[1], rates)
         seen = screens("key 4", "screen", "key Enter", "screen", size="%dx%d" % (ranks + 9, ranks // 2 + 20))
         check("each rank has its cells " + name, "cells of" not in seen[0], seen[0][:300])
         check("blocks end with nodes " + name, "ranks, by node" in screens("key 4", "screen")[0], name)

@@ -63,10 +63,15 @@ static bool is_alike(const double *a, const double *b, int n)
     return true;
 }
 
+static int left_of(const struct graphs *g)
+{
+    return g->left ? g->left : LEFT;
+}
+
 void tui_graphs_read(const struct tui_app *app, struct graphs *g, int columns)
 {
     struct ana_selection selection = tui_app_selection(app);
-    int n = columns - LEFT < TUI_GRAPH ? columns - LEFT : TUI_GRAPH;
+    int n = columns - left_of(g) < TUI_GRAPH ? columns - left_of(g) : TUI_GRAPH;
     tui_app_range(app, &selection.begin_ns, &selection.end_ns);
     if (n < 4 || (g->columns == n && g->summaries == app->summaries && g->begin_ns == selection.begin_ns &&
                   g->end_ns == selection.end_ns))
@@ -114,12 +119,13 @@ void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_gri
                                     [ANA_SERIES_CALLS] = rates.calls,
                                     [ANA_SERIES_MPI_SHARE] = rates.mpi_share};
     char text[ANA_TEXT];
-    int n = rect.w - LEFT < g->columns ? rect.w - LEFT : g->columns, high = 5, top = 0;
+    const int left = left_of(g);
+    int n = rect.w - left < g->columns ? rect.w - left : g->columns, high = 5, top = 0;
     while (high > 1 && tui_graphs_rows(g, high == 5 ? 40 : high == 3 ? 32 : 26) > rect.h)
         high = high == 5 ? 3 : high - 1;
     for (int i = 0; i < ANA_SERIES_KINDS; i++) {
         int rows = rows_of(g, i, high), h = rows > 1 ? high : 1, y = top + rows - 1;
-        struct tui_rect area = {rect.x + LEFT, rect.y + y - h + 1, n, h};
+        struct tui_rect area = {rect.x + left, rect.y + y - h + 1, n, h};
         double most = kinds[i].max > 0 ? kinds[i].max : tui_plot_max(g->series[i], (size_t)n);
         top += rows;
         tui_putf(grid, rect, 1, y, TUI_STYLE_LABEL, "%s%s", kinds[i].label, rates.now ? " 1s" : "");
@@ -127,7 +133,7 @@ void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_gri
         now[i] = some && !(now[i] > 0) ? NAN : now[i];
         const struct ana_value value = {.type = ANA_REAL, .real = now[i], .at_least = some && !isnan(now[i])};
         ana_value_text(text, sizeof text, kinds[i].unit, value, true);
-        tui_put_right(grid, rect, LEFT - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
+        tui_put_right(grid, rect, left - 1, y, isnan(now[i]) ? TUI_STYLE_DIM : TUI_STYLE_STRONG, text);
         if (n < 4)
             continue;
         if (h == 1) {
@@ -135,10 +141,10 @@ void tui_graphs_draw(const struct tui_app *app, struct graphs *g, struct tui_gri
             continue;
         }
         tui_plot_area(grid, area, kinds[i].style, g->series[i], (size_t)n, kinds[i].max);
-        tui_put_right(grid, rect, LEFT - 1, y - h + 1, TUI_STYLE_AXIS, ANA_NUMBER(kinds[i].unit, most, true));
+        tui_put_right(grid, rect, left - 1, y - h + 1, TUI_STYLE_AXIS, ANA_NUMBER(kinds[i].unit, most, true));
     }
     if (n < 4)
         return;
-    g->drawn = (struct tui_rect){rect.x + LEFT, rect.y, n, rect.h};
-    tui_axis_draw(grid, (struct tui_rect){rect.x + LEFT, rect.y + top, n, 1}, g->begin_ns, g->end_ns);
+    g->drawn = (struct tui_rect){rect.x + left, rect.y, n, rect.h};
+    tui_axis_draw(grid, (struct tui_rect){rect.x + left, rect.y + top, n, 1}, g->begin_ns, g->end_ns);
 }

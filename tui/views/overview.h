@@ -5,7 +5,7 @@
 #include "tui/views/spread.h"
 #include "tui/views/timeline.h"
 
-/* The graphs of the overview: rates over time, with a scale and an axis of time. */
+/* The graphs of Overview and Time: rates over time, with a scale and an axis of time. */
 
 enum { TUI_GRAPH = 512 }; /* columns at most */
 
@@ -13,7 +13,7 @@ enum { TUI_GRAPH = 512 }; /* columns at most */
 struct graphs {
     unsigned summaries;
     int64_t begin_ns, end_ns;
-    int columns;
+    int columns, left; /* columns of a series, and before them; left 0: as wide as names and numbers */
     double series[ANA_SERIES_KINDS][TUI_GRAPH];
     bool moves[ANA_SERIES_KINDS]; /* it goes up and down, and not as one before it: it is high where there is room */
     struct tui_rect drawn;        /* place of the columns, for the mouse */

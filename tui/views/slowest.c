@@ -77,14 +77,14 @@ void tui_slowest_show(struct tui_app *app, struct slow_place *place, int step)
              TUI_RANK_NAME(app, at->index), ANA_SPOKEN((double)at->ns), at->words);
 }
 
-void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
-                      struct tui_rect rect)
+int tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
+                     struct tui_rect rect)
 {
     struct slow_instant slow[MOST];
     int n = (int)slowest(app, slow, MOST), at = place && place->of == app->summaries ? place->at : 0;
     int top = at > rect.h - 1 ? at - (rect.h - 1) : 0;
     if (!n)
-        return;
+        return 0;
     tui_put(grid, rect, 1, 0, TUI_STYLE_STRONG, "TOOK LONGEST");
     tui_put(grid, rect, 15, 0, TUI_STYLE_DIM, place ? "(w: there, W: back)" : "");
     for (int i = 0; i + 1 < rect.h && top + i < n; i++) {
@@ -95,4 +95,5 @@ void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place,
         if (here)
             tui_put(grid, rect, 0, i + 1, TUI_STYLE_STRONG, ">");
     }
+    return n - top < rect.h ? n - top + 1 : rect.h;
 }

@@ -2,6 +2,7 @@
 #include "tui/app/axis.h"
 #include "tui/views/sentences_impl.h"
 #include "tui/app/words.h"
+#include "tui/views/overview.h"
 #include "tui/views/timeline.h"
 #include "trace/job/window.h"
 
@@ -24,6 +25,7 @@ struct own {
     struct slow_place slow; /* place in the list of the slowest */
     size_t streams, behind; /* rows of streams, and behind which row they stand */
     struct timeline_arrows arrows;
+    struct graphs graphs;
     int tall, bar; /* lines of the screen that a row takes: more than one where there is room; of cells */
     int below;     /* lines below rows and list: of words, and of the strip of the whole run */
     int list;      /* lines of the list of outliers */
@@ -193,6 +195,20 @@ static bool has_strip(const struct tui_app *app, struct tui_rect rect)
     return room && room != tui_app_shown(app) && !tui_app_ended(app) && (!app->all_time || tui_app_scrolls(app));
 }
 
+/* Draws the rates over time in the lines that rows of many ranks leave, below the same columns; of a job that ended. */
+static void draw_graphs(struct tui_app *app, struct tui_grid *grid, struct tui_rect rest)
+{
+    struct own *o = own(app);
+    const int left = tui_timeline_left(&o->rows);
+    const struct tui_rect rect = {o->drawn.x - left, rest.y, o->drawn.w + left, rest.h - 1};
+    if (!o->rows.many || !tui_app_ended(app))
+        return;
+    o->graphs.left = left;
+    tui_graphs_read(app, &o->graphs, rect.w);
+    if (rect.h >= tui_graphs_rows(&o->graphs, 0))
+        tui_graphs_draw(app, &o->graphs, grid, rect);
+}
+
 static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui_rect rect)
 {
     int64_t begin, end;
@@ -230,7 +246,7 @@ static void draw_timeline(struct tui_app *app, struct tui_grid *grid, struct tui
     int used = o->rows.many ? 0 : tui_timeline_bands(app, grid, bands);
     rest = tui_below(rest, used ? used : 1);
     if (app->all_time && seen && --rest.h >= LIST)
-        tui_slowest_draw(app, &o->slow, grid, rest);
+        draw_graphs(app, grid, tui_below(rest, tui_slowest_draw(app, &o->slow, grid, rest) + 1));
     if (!seen) /* missing data would look like idle ranks if nothing were said */
         tui_put(grid, o->drawn, 1, 0, TUI_STYLE_DIM,
                 app->summary.counters_only                               ? SAY_NOT_READ_YET

@@ -141,9 +141,9 @@ struct slow_place {
     int at;      /* from 1; 0: nowhere */
 };
 
-/* Draws the slowest as a list, the one of `place` as under the cursor. */
-void tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
-                      struct tui_rect rect);
+/* Draws the slowest as a list, the one of `place` as under the cursor.  Returns the rows drawn. */
+int tui_slowest_draw(const struct tui_app *app, const struct slow_place *place, struct tui_grid *grid,
+                     struct tui_rect rect);
 
 /* Puts the cursor on the next (step 1) or last (-1) of the slowest, and describes it. */
 void tui_slowest_show(struct tui_app *app, struct slow_place *place, int step);
